@@ -1,7 +1,10 @@
 package kube
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -98,9 +101,19 @@ func UpdateStatus[T client.Object](ctx context.Context, w Writer, observed T, re
 		return false, fmt.Errorf("copying %s: the copy is of another type", describeObject(observed))
 	}
 	set(next)
-	if apiequality.Semantic.DeepEqual(observed, next) {
-		return false, nil
+	if isSame, err := areSame(observed, next); isSame || err != nil {
+		return false, err
 	}
 	err := PatchStatus(ctx, w.Client, observed, next, required, w.Owner)
 	return err == nil, client.IgnoreNotFound(err)
+}
+
+// areSame reports whether two objects are the same, also as they are written: an empty list is not a missing one.
+func areSame(a, b client.Object) (bool, error) {
+	if !apiequality.Semantic.DeepEqual(a, b) {
+		return false, nil
+	}
+	one, err := json.Marshal(a)
+	other, otherErr := json.Marshal(b)
+	return bytes.Equal(one, other), errors.Join(err, otherErr)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/nodeset/status"
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/operator/upgrade"
 	"github.com/slurmtide/slurmtide/operator/wakeup"
@@ -127,6 +128,9 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 		return nil, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}
 	s.desired = desired.Of(now, s.desiredObservation(), hpas.Items)
+	if s.desired.HoldsWorkers && len(s.awaitedGRES) == 0 {
+		s.requeueAfter(scaling.BeginPeriod)
+	}
 	s.keepNames()
 	if err := r.reserveSharedNames(ctx, s); err != nil {
 		return nil, err
@@ -267,7 +271,8 @@ func (s *observation) desiredObservation() *desired.Observation {
 	return &desired.Observation{
 		NodeSet: s.nodeSet, ClusterName: joinedCluster(s), ClusterRef: s.clusterRef,
 		Orphaning: isOrphaning(s.nodeSet, s.revisions), Frozen: s.problem.Reason != "", Names: s.names,
-		Template: s.template, Revision: s.revision, ClaimRetention: claimRetentionOf(s.nodeSet),
+		AwaitsGRES: len(s.awaitedGRES) > 0,
+		Template:   s.template, Revision: s.revision, ClaimRetention: claimRetentionOf(s.nodeSet),
 		KubeNodes: s.kubeNodes, Workers: s.workers, ReservedNames: s.reservedNames,
 	}
 }
@@ -276,7 +281,7 @@ func (s *observation) desiredObservation() *desired.Observation {
 func (s *observation) statusObservation() *status.Observation {
 	return &status.Observation{
 		NodeSet: s.nodeSet, ClusterRef: s.clusterRef, ExternalController: s.externalController,
-		Problem: s.problem, Revision: s.revision.Hash,
+		Problem: s.problem, Waiting: s.waiting(), Revision: s.revision.Hash,
 		Desired: s.desired, RequestedMax: s.requestedMax, Workers: s.workers, Slurm: s.slurm,
 		RecordsProblem: s.recordsProblem, RefusedDeletions: s.expectations.RefusedDeletions, EndedPins: s.endedPins(),
 		IgnoredFacts: s.ignoredFacts(), Avoiding: s.avoidingWorkers(),

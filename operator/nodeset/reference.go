@@ -83,12 +83,17 @@ func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
 	}
 	hash, err := r.keyHash(ctx, s.nodeSet.Namespace, s.input.SlurmKey)
 	s.input.Hashes = map[string]string{v1beta1.AnnotationSlurmKeyHash: hash}
-	if err == nil && len(s.awaitedGRES) > 0 {
-		err = problemError{status.Problem{Reason: v1beta1.ReasonWaitingForConfig, Message: fmt.Sprintf("slurmctld does not know the "+
-			"kinds of GRES %s yet, and workers would have none for good: condition ConfigApplied of Controller %s says what its configuration "+
-			"waits for", strings.Join(s.awaitedGRES, ", "), s.clusterRef)}}
-	}
 	return err
+}
+
+// waiting returns why no worker is created for now, empty for no reason that users must know.
+func (s *observation) waiting() status.Problem {
+	if len(s.awaitedGRES) == 0 {
+		return status.Problem{}
+	}
+	return status.Problem{Reason: v1beta1.ReasonWaitingForConfig, Message: fmt.Sprintf("no worker is created yet: slurmctld does not know the "+
+		"kinds of GRES %s, and a worker would have none for good; condition ConfigApplied of Controller %s says what its configuration waits for",
+		strings.Join(s.awaitedGRES, ", "), s.clusterRef)}
 }
 
 // awaitedGRES returns the kinds of GRES of a NodeSet that the configuration in force lacks: slurmctld gives a worker that registers before

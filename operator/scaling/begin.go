@@ -1,16 +1,24 @@
 package scaling
 
 import (
+	"time"
+
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// BeginsAtZero reports whether a NodeSet is new and is to begin without workers: its replicas are the default of 1, and the only HPA that
+// BeginPeriod is how long a NodeSet is new, and how long its first worker waits at most until the demand is known. After as long an HPA
+// removes an unused worker by default.
+const BeginPeriod = 5 * time.Minute
+
+// MayBeginAtZero reports whether a NodeSet is new and may begin without workers: its replicas are the default of 1, and the only HPA that
 // scales it has minReplicas 0, so that the HPA would remove the worker after minutes if no job used it. hpas are the HPAs of the
 // namespace. A NodeSet whose spec was changed, or that has or had a worker, is not new.
-func BeginsAtZero(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) bool {
-	isNew := n.DeletionTimestamp == nil && n.Generation == 1 && n.Status.Replicas == 0 && n.Annotations[v1beta1.AnnotationSlurmCluster] == ""
+func MayBeginAtZero(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, now time.Time) bool {
+	isNew := n.DeletionTimestamp == nil && n.Generation == 1 && now.Sub(n.CreationTimestamp.Time) < BeginPeriod &&
+		n.Status.Replicas == 0 && n.Annotations[v1beta1.AnnotationSlurmCluster] == ""
 	if !isNew || n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet || SpecReplicas(n) != 1 ||
 		n.Annotations[v1beta1.AnnotationWake] == v1beta1.WakeNever {
 		return false
@@ -23,4 +31,12 @@ func BeginsAtZero(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscal
 		}
 	}
 	return count == 1 && allowsNone
+}
+
+// AwaitsBeginning reports whether package wakeup may still set the replicas of a new NodeSet to zero. It ends when the condition WakeUp
+// says anything else, such as that jobs need the NodeSet.
+func AwaitsBeginning(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, now time.Time) bool {
+	said := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionWakeUp)
+	isOpen := said == nil || said.Reason == v1beta1.ReasonDemandUnknown || said.Reason == v1beta1.ReasonBeginsAtZero
+	return isOpen && MayBeginAtZero(n, hpas, now)
 }

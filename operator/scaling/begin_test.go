@@ -2,6 +2,7 @@ package scaling
 
 import (
 	"testing"
+	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,7 +10,26 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-func TestBeginsAtZero(t *testing.T) {
+var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// TestTheWaitForTheBeginningEnds when package wakeup says anything but that it does not know the demand.
+func TestTheWaitForTheBeginningEnds(t *testing.T) {
+	hpas := []autoscalingv2.HorizontalPodAutoscaler{{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MinReplicas: new(int32), MaxReplicas: 4,
+		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: "gpu"}}}}
+	for reason, waits := range map[string]bool{"": true, v1beta1.ReasonDemandUnknown: true, v1beta1.ReasonBeginsAtZero: true,
+		v1beta1.ReasonNotNeeded: false, v1beta1.ReasonInvalidAnnotation: false, v1beta1.ReasonWoken: false} {
+		n := newNodeSet("gpu")
+		n.Generation, n.CreationTimestamp = 1, metav1.NewTime(noon)
+		if reason != "" {
+			v1beta1.SetCondition(&n.Status.Conditions, v1beta1.ConditionWakeUp, metav1.Condition{Status: "False", Reason: reason}, 1, noon)
+		}
+		if got := AwaitsBeginning(&n, hpas, noon); got != waits {
+			t.Errorf("with %q it waits: %t", reason, got)
+		}
+	}
+}
+
+func TestMayBeginAtZero(t *testing.T) {
 	hpa := func(name string, least *int32) autoscalingv2.HorizontalPodAutoscaler {
 		return autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MinReplicas: least, MaxReplicas: 4,
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: name}}}
@@ -34,16 +54,20 @@ func TestBeginsAtZero(t *testing.T) {
 		"its worker has joined a cluster once": {func(n *v1beta1.NodeSet) { n.Annotations = map[string]string{v1beta1.AnnotationSlurmCluster: "c"} }, []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
 		"more workers are asked for":           {func(n *v1beta1.NodeSet) { n.Spec.Replicas = new(int32(2)) }, []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
 		"the operator never wakes it":          {func(n *v1beta1.NodeSet) { n.Annotations = map[string]string{v1beta1.AnnotationWake: "never"} }, []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
+		"it is older":                          {func(n *v1beta1.NodeSet) { n.CreationTimestamp = metav1.NewTime(noon.Add(-BeginPeriod)) }, []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
 		"it is being deleted":                  {func(n *v1beta1.NodeSet) { n.DeletionTimestamp = new(metav1.Now()) }, []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
 		"one worker per Kubernetes node":       {func(n *v1beta1.NodeSet) { n.Spec.ScalingMode = v1beta1.ScalingModeDaemonSet }, []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNodeSet("gpu")
-			n.Generation, n.Spec.Replicas = 1, new(int32(1))
+			n.Generation, n.Spec.Replicas, n.CreationTimestamp = 1, new(int32(1)), metav1.NewTime(noon.Add(time.Second-BeginPeriod))
 			if tc.change != nil {
 				tc.change(&n)
 			}
-			if got := BeginsAtZero(&n, tc.hpas); got != tc.want {
+			if AwaitsBeginning(&n, tc.hpas, noon) != tc.want {
+				t.Error("it waits for its beginning, or does not")
+			}
+			if got := MayBeginAtZero(&n, tc.hpas, noon); got != tc.want {
 				t.Errorf("it is %t", got)
 			}
 		})

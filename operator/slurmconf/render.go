@@ -13,7 +13,7 @@ type assignment struct {
 	name, value string
 	// options follow the value of a record. They are written as they are.
 	options string
-	// followsTheirs has the line follow the user's line of that name. Slurm takes the last one.
+	// followsTheirs has the line follow the user's line of that name, if there is one. Slurm takes the last one.
 	followsTheirs bool
 }
 

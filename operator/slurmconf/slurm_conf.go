@@ -68,6 +68,8 @@ type SlurmConf struct {
 	Prologs, Epilogs, ControllerPrologs, ControllerEpilogs []string
 	// NodeSets are the NodeSets of the cluster.
 	NodeSets []NodeSet
+	// KnownGRES are the kinds of GRES in force. They stay while another one comes, which would wait for jobs with these otherwise.
+	KnownGRES []string
 	// Extra is the user's text, and ExtraFiles are the files that it may include, by their names in Dir.
 	Extra      string
 	ExtraFiles map[string]string

@@ -28,7 +28,7 @@ func (s Setting) ReplaceTRES(replace func(name string) string) string {
 }
 
 // gresItem matches an item of Gres with a name and perhaps a type, such as "gpu:h100:4" (slurm.conf(5)).
-var gresItem = regexp.MustCompile(`^([A-Za-z0-9_]+)(?::([A-Za-z0-9_.-]+))?(?::|\(|$)`)
+var gresItem = regexp.MustCompile(`^([A-Za-z0-9_.-]+)(?::([A-Za-z0-9_.-]+))?(?::|\(|$)`)
 
 // gresCount matches the number of a GRES, and the word in the place of its type for one that jobs do not use up.
 var gresCount = regexp.MustCompile(`^([0-9]+[KMGTPkmgtp]?|no_consume)$`)
@@ -81,7 +81,10 @@ func (c SlurmConf) gresAssignments(theirs []Setting) []assignment {
 	kinds, tres := kindsOfGRES(c.NodeSets)
 	given := lastList(theirs, "GresTypes")
 	if all := MergeLists(slices.Clone(given), kinds); len(all) > len(given) {
-		out = append(out, assignment{name: "GresTypes", value: strings.Join(all, ","), followsTheirs: len(given) > 0})
+		if slices.ContainsFunc(all, func(kind string) bool { return !slices.Contains(c.KnownGRES, kind) }) {
+			all = MergeLists(all, c.KnownGRES)
+		}
+		out = append(out, assignment{name: "GresTypes", value: strings.Join(all, ","), followsTheirs: true})
 	}
 	if c.Accounting == "" {
 		return out

@@ -54,7 +54,9 @@ func newHPA(name string) *autoscalingv2.HorizontalPodAutoscaler {
 }
 
 // isNew makes the NodeSet one whose spec nobody has changed yet.
-func isNew(s *observation) { s.nodeSet.Generation = 1 }
+func isNew(s *observation) {
+	s.nodeSet.Generation, s.nodeSet.CreationTimestamp = 1, metav1.NewTime(now.Add(-time.Minute))
+}
 
 // withUnseenZero makes the zero one that began after the last leader wrote the condition, with replicas, two
 // minutes ago. The HPA was created one minute ago.

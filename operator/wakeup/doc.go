@@ -28,7 +28,7 @@
 //
 //   - HPAs and their status are never written.
 //   - Replicas other than zero are changed only to zero, and only by zero-after, or before a new NodeSet has its first worker: with an
-//     HPA of minReplicas 0 it begins at zero (scaling.BeginsAtZero).
+//     HPA of minReplicas 0 it begins at zero if no job needs it (scaling.MayBeginAtZero).
 //   - Unknown or stale demand never causes a write.
 //   - Replicas are never set above the maxReplicas of the HPA or of the NodeSet.
 //   - A write applies only to the version of the NodeSet that the decision was based on.

@@ -69,9 +69,8 @@ func (c Config) plan(now time.Time, s observation) actions {
 	}
 	var out actions
 	switch {
-	case scaling.BeginsAtZero(s.nodeSet, s.hpas):
-		return actions{replicas: new(int32), requeueAfter: c.PollInterval, condition: conditionFalse(v1beta1.ReasonBeginsAtZero,
-			"it is new, and HPA %s allows no replicas: it begins at zero, and wakes when jobs need it", s.hpas[0].Name)}
+	case scaling.MayBeginAtZero(s.nodeSet, s.hpas, now):
+		out = c.planBeginning(now, s)
 	case scaling.SpecReplicas(s.nodeSet) == 0:
 		out = c.planAtZero(now, s, w)
 	default:
@@ -97,6 +96,23 @@ func planWithoutAutoscaler(s observation) actions {
 			"no HPA scales it; the deleted one probably scaled it to zero")}
 	}
 	return actions{condition: conditionFalse(v1beta1.ReasonNoAutoscaler, "no HPA scales it")}
+}
+
+// planBeginning decides whether a new NodeSet begins at zero: if no job needs it. While that is unknown, its first worker waits
+// (scaling.AwaitsBeginning).
+func (c Config) planBeginning(now time.Time, s observation) actions {
+	if s.demand == nil {
+		return actions{needsDemand: true}
+	}
+	required, why := c.knownDemand(now, s.demand)
+	switch {
+	case why != "":
+		return c.planUnknown(why)
+	case required > 0 || s.nodeSet.Status.SlurmAllocated > 0:
+		return actions{requeueAfter: c.PollInterval, condition: conditionFalse(v1beta1.ReasonNotNeeded, "jobs need it from the beginning")}
+	}
+	return actions{replicas: new(int32), requeueAfter: c.PollInterval, condition: conditionFalse(v1beta1.ReasonBeginsAtZero,
+		"it is new, no job needs it, and HPA %s allows no replicas: it begins at zero, and wakes when jobs need it", s.hpas[0].Name)}
 }
 
 // planAtZero decides whether to wake.

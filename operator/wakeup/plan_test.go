@@ -33,8 +33,14 @@ func TestPlan(t *testing.T) {
 		claim    bool
 	}{
 		// New.
-		{"created, and nothing is known of the demand", []option{withReplicas(1), isNew}, 0, "BeginsAtZero", pollInterval, false},
-		{"created, with work", []option{withReplicas(1), isNew, withDemand(3, 0)}, 0, "BeginsAtZero", pollInterval, false},
+		{"created, and no job needs it", []option{withReplicas(1), isNew, withDemand(0, 0)}, 0, "BeginsAtZero", pollInterval, false},
+		{"created, and jobs need it", []option{withReplicas(1), isNew, withDemand(1, 0)}, unchanged, "NotNeeded", pollInterval, false},
+		{"created, and the demand cannot be read", []option{withReplicas(1), isNew, withDemandError(errors.New("no"))}, unchanged,
+			"DemandUnknown", pollInterval, false},
+		{"created, and the demand is of long ago", []option{withReplicas(1), isNew, withDemand(0, time.Hour)}, unchanged, "DemandUnknown",
+			pollInterval, false},
+		{"created, with an annotation that cannot be read", []option{withReplicas(1), isNew, withAnnotation(zeroAfter, "soon"),
+			withDemand(0, 0)}, unchanged, "InvalidAnnotation", 0, false},
 		{"created with an HPA that keeps one", []option{withReplicas(1), isNew, withMinReplicas(1)}, unchanged, "NotNeeded", 0, false},
 		// At zero.
 		{"created at zero, with work", []option{withDemand(3, 0)}, 3, "Woken", pollInterval, false},

@@ -20,12 +20,15 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// gresTypesOf returns the kinds of GRES that all slurmctlds know whose agents say what is in force. If none says it, the last ones stay.
+// gresTypesOf returns the kinds of GRES that all slurmctlds know whose agents say what is in force. If none says it, the last ones stay; an agent of an
+// earlier version does not know, which makes them unknown.
 func gresTypesOf(last []string, agents []agentstatus.Agent) []string {
 	var out []string
 	for _, agent := range agents {
 		known := agent.Status.GresTypes
 		switch {
+		case agent.Err == nil && known == nil && agent.Status.Applied != "": // of an earlier version
+			return nil
 		case agent.Err != nil || known == nil:
 		case out == nil:
 			out = slices.Clone(known)

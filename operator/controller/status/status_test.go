@@ -66,7 +66,8 @@ func TestGresTypesAreThoseInForce(t *testing.T) {
 		"none for the first time":           {nil, []agentstatus.Agent{none}, []string{}},
 		"a standby has not read them":       {nil, []agentstatus.Agent{agent("gpu", "nic"), agent("gpu")}, []string{"gpu"}},
 		"a standby that does not answer":    {nil, []agentstatus.Agent{silent, agent("gpu")}, []string{"gpu"}},
-		"a standby of an earlier version":   {nil, []agentstatus.Agent{{}, agent("gpu")}, []string{"gpu"}},
+		"a standby that has none in force":  {nil, []agentstatus.Agent{{}, agent("gpu")}, []string{"gpu"}},
+		"an agent of an earlier version":    {[]string{"gpu"}, []agentstatus.Agent{{Status: configagent.Status{Applied: "1"}}}, nil},
 		"a standby that knows none of them": {nil, []agentstatus.Agent{agent("gpu"), none}, []string{}},
 	} {
 		if diff := cmp.Diff(tc.want, gresTypesOf(tc.last, tc.agents)); diff != "" {

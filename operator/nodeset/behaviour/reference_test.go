@@ -194,8 +194,8 @@ func TestWorkersWaitForTheirKindsOfGRES(t *testing.T) {
 			if !tc.waits {
 				return
 			}
-			r.expectReady("WaitingForConfig: slurmctld does not know the kinds of GRES gpu yet, and workers would have none for good: " +
-				"condition ConfigApplied of Controller slurm says what its configuration waits for")
+			r.expectReady("WaitingForConfig: no worker is created yet: slurmctld does not know the kinds of GRES gpu, and a worker would have " +
+				"none for good; condition ConfigApplied of Controller slurm says what its configuration waits for")
 			r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "slurm"}, c))
 			c.Status.GresTypes = []string{"gpu"}
 			r.must(r.Update(t.Context(), c))
@@ -203,6 +203,34 @@ func TestWorkersWaitForTheirKindsOfGRES(t *testing.T) {
 				t.Errorf("then there are %d workers", len(r.pods()))
 			}
 		})
+	}
+}
+
+// TestScaleInDoesNotWaitForKindsOfGRES: the workers that there are stay in service, and go when they are not wanted any more. None is
+// replaced meanwhile.
+func TestScaleInDoesNotWaitForKindsOfGRES(t *testing.T) {
+	n := nodesettest.NewNodeSet(2)
+	n.Spec.ExtraConf = "CPUs=4 Gres=gpu:2"
+	r := newTestEnv(t, n)
+	r.startWorkers()
+	c := &v1beta1.Controller{}
+	r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "slurm"}, c))
+	c.Status.GresTypes = []string{}
+	r.must(r.Update(t.Context(), c))
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "CPUs=4 Gres=nic:2" })
+	for range 10 {
+		r.pollAndReconcile()
+	}
+	if len(r.pods()) != 2 || len(r.slurm.Calls) > 0 {
+		t.Errorf("there are %s after %q", r.podNames(), r.slurm.Calls)
+	}
+	r.scale(0)
+	for range 20 {
+		r.pollAndReconcile()
+		r.kubelet()
+	}
+	if len(r.pods()) != 0 {
+		t.Errorf("with no replicas there are %s", r.podNames())
 	}
 }
 

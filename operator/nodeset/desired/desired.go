@@ -32,8 +32,9 @@ type Observation struct {
 	ClusterName, ClusterRef string
 	// Orphaning means that the NodeSet is deleted and leaves its workers.
 	Orphaning bool
-	// Frozen means that workers cannot be rendered.
+	// Frozen means that workers cannot be rendered, and AwaitsGRES that slurmctld does not know their kinds of GRES yet.
 	Frozen         bool
+	AwaitsGRES     bool
 	Names          names.Workers
 	Template       corev1.PodTemplateSpec
 	Revision       render.Revision
@@ -62,9 +63,7 @@ func Of(now time.Time, s *Observation, hpas []autoscalingv2.HorizontalPodAutosca
 		MinReady: time.Duration(spec.MinReadySeconds) * time.Second, DrainPolicy: drainPolicyOf(spec.DrainPolicy),
 		ClaimRetention: s.ClaimRetention, ReservedNames: s.ReservedNames,
 	}
-	if scaling.BeginsAtZero(s.NodeSet, hpas) { // package wakeup sets spec.replicas to zero
-		w.Replicas = 0
-	}
+	w.HoldsWorkers = s.AwaitsGRES || len(s.Workers) == 0 && scaling.AwaitsBeginning(s.NodeSet, hpas, now)
 	if w.Deleting {
 		w.DeletingSince = s.NodeSet.DeletionTimestamp.Time
 	}
@@ -77,6 +76,7 @@ func Of(now time.Time, s *Observation, hpas []autoscalingv2.HorizontalPodAutosca
 	_, known := shape.OfNodeSet(s.NodeSet)
 	w.CanCreateRecords = known && w.SlurmName(0) != ""
 	w.Update = updateOf(now, spec.UpdateStrategy, w.WorkerCount())
+	w.Update.Allowed = w.Update.Allowed && !s.AwaitsGRES // an outdated worker would not be replaced
 	if w.MaxWorkers != nil && !w.PerKubeNode {
 		*w.MaxWorkers = countValidOrdinals(s.Names, w.Update.Partition, *w.MaxWorkers)
 	}

@@ -10,7 +10,7 @@ import (
 // mixed reading does not show.
 func (b *planRun) createWorkers() {
 	switch {
-	case b.desired.Deleting, !b.slurm.Known, b.slurm.Mixed:
+	case b.desired.Deleting, b.desired.HoldsWorkers, !b.slurm.Known, b.slurm.Mixed:
 	case b.desired.PerKubeNode:
 		b.createPerKubeNode()
 	default:

@@ -30,6 +30,8 @@ type Desired struct {
 	// Frozen reports that new workers cannot be rendered: a problem with the NodeSet, or with an
 	// object that it refers to, is to be solved first.
 	Frozen bool
+	// HoldsWorkers reports that no worker is created for now: something else has to come first.
+	HoldsWorkers bool
 	// CordonKubeNodes cordons the Kubernetes nodes of workers that others drained.
 	CordonKubeNodes bool
 	// ClusterName is Slurm's own name of the cluster that the workers joined, empty while there are

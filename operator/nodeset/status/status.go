@@ -32,6 +32,8 @@ type Observation struct {
 	// ExternalController says that the operator does not write the slurm.conf of its Controller.
 	ExternalController bool
 	Problem            Problem
+	// Waiting is why no worker is created for now, empty for no reason that users must know.
+	Waiting Problem
 	// Revision is the hash of the newest revision; it means nothing while there is a problem.
 	Revision string
 	Desired  plan.Desired
@@ -143,6 +145,8 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 	case len(s.Slurm.OwnedByOthers) > 0:
 		return say(metav1.ConditionFalse, v1beta1.ReasonSlurmNodesTaken, "%s; the operator does not change them",
 			FormatOwnedByOthers(s.Slurm.OwnedByOthers))
+	case s.Waiting.Reason != "" && actions.Available < wanted:
+		return say(metav1.ConditionFalse, s.Waiting.Reason, "%s", s.Waiting.Message)
 	case actions.Available < wanted:
 		text := fmt.Sprintf("%d of %d workers are in service", actions.Available, wanted)
 		if len(actions.UnknownToSlurm) > 0 {

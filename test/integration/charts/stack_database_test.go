@@ -30,7 +30,7 @@ func TestTheDatabaseOfTheStack(t *testing.T) {
 		{"slurm.accounting.storageConfig=null", false, false},
 		{"slurm.accounting.storageConfig.host=slurm-mariadb.slurm.svc", true, true},
 		{"slurm.accounting.storageConfig.host=slurm-mariadb-2", false, false},
-		{"slurm.accounting.storageConfig.passwordKeyRef.name=mine", true, true},
+		{"slurm.accounting.storageConfig.passwordKeyRef.name=mine", true, false},
 		{"slurm.accounting.storageConfig.generatePasswordFor=", true, false},
 	} {
 		text, err := renderChart(t, "slurm-stack", setValues(tc.values)...)
