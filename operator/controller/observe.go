@@ -47,8 +47,30 @@ func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render
 	if in.Accounting, err = access.FindSlurmdbd(ctx, r.Client, c); err != nil {
 		return in, err
 	}
+	if in.AccountedTRES, err = r.readAccountedTRES(ctx, c); err != nil {
+		return in, err
+	}
 	in.NodeSets, in.LeftOut, in.MaxWorkers, err = r.findNodeSets(ctx, c, in.Files.Config)
 	return in, err
+}
+
+// readAccountedTRES returns the TRES in the slurm.conf that was last written.
+func (r *Reconciler) readAccountedTRES(ctx context.Context, c *v1beta1.Controller) ([]string, error) {
+	config, err := r.readConfig(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return slurmconf.AccountedTRES(slurmconf.ParseFiles(config, config["slurm.conf"])), nil
+}
+
+// readConfig returns the files of the configuration that was last written, none before that.
+func (r *Reconciler) readConfig(ctx context.Context, c *v1beta1.Controller) (map[string]string, error) {
+	config := &corev1.ConfigMap{}
+	id := client.ObjectKey{Namespace: c.Namespace, Name: names.ControllerConfigMap(c.Name)}
+	if err := r.Uncached.Get(ctx, id, config); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading ConfigMap %s: %w", id.Name, err)
+	}
+	return config.Data, nil
 }
 
 // fileRefs returns the fields of a Controller that name ConfigMaps, with where their files go.
@@ -132,11 +154,10 @@ func (r *Reconciler) leftOut(ctx context.Context, c *v1beta1.Controller, nodeSet
 	if len(assigned.LeftOut) == 0 {
 		return nil, nil
 	}
-	config := &corev1.ConfigMap{}
-	id := client.ObjectKey{Namespace: c.Namespace, Name: names.ControllerConfigMap(c.Name)}
-	if err := r.Uncached.Get(ctx, id, config); client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading ConfigMap %s: %w", id.Name, err)
+	config, err := r.readConfig(ctx, c)
+	if err != nil {
+		return nil, err
 	}
-	files = podspec.MergeMaps(files, map[string]string{"slurm.conf": config.Data["slurm.conf"]})
+	files = podspec.MergeMaps(files, map[string]string{"slurm.conf": config["slurm.conf"]})
 	return scaling.AssignNames(c, nodeSets, hpas, kubeNodes, files).LeftOut, nil
 }

@@ -119,6 +119,14 @@ func TestGRESOfNodeSets(t *testing.T) {
 		{"none", "a.team", "", []NodeSet{{Name: "a"}}, ""},
 		{"some", "a.team", "", gpus, "GresTypes=fpga,gpu,nic,shard\n" +
 			"AccountingStorageTRES=gres/fpga,gres/gpu,gres/gpu:a100_3g.20gb,gres/gpu:h100,gres/nic,gres/shard\n"},
+		{"a type that looks like a number", "a.team", "", []NodeSet{{Name: "a", GRES: "gpu:4090:2,gpu:80G:1,gpu:2,gpu:3"}},
+			"GresTypes=gpu\nAccountingStorageTRES=gres/gpu,gres/gpu:4090,gres/gpu:80G\n"},
+		{"sockets", "a.team", "", []NodeSet{{Name: "a", GRES: "gpu:h100:4(S:0,1,2),NONE"}},
+			"GresTypes=gpu\nAccountingStorageTRES=gres/gpu,gres/gpu:h100\n"},
+		{"parts of GPUs", "", "", []NodeSet{{Name: "a", GRES: "shard:8"}, {Name: "b", GRES: "mps:100"}}, "GresTypes=gpu,mps,shard\n"},
+		{"another accounting", "a.team", "AccountingStorageType=accounting_storage/none\n", gpus[:1], "GresTypes=gpu,shard\n"},
+		{"a slurmdbd of the user", "", "accountingstoragetype=accounting_storage/slurmdbd\n", gpus[1:2],
+			"GresTypes=gpu\nAccountingStorageTRES=gres/gpu\n"},
 		{"without accounting", "", "", gpus[:1], "GresTypes=gpu,shard\n"},
 		{"given", "a.team", "grestypes=gpu,shard,mps\nAccountingStorageTRES=gres/gpu\n", gpus[:1],
 			"grestypes=gpu,shard,mps\nAccountingStorageTRES=gres/gpu\n"},
@@ -151,6 +159,45 @@ func TestGRESOfNodeSets(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, lines.String()); diff != "" {
 				t.Errorf("%s\n%s", diff, got)
+			}
+		})
+	}
+}
+
+// TestGRESThatGo: what was used of a TRES is forgotten when it is not accounted for a moment, and kinds whose jobs go on must not keep
+// others from coming.
+func TestGRESThatGo(t *testing.T) {
+	for _, tc := range []struct {
+		name, extra string
+		known, had  []string
+		nodeSets    []NodeSet
+		want        string
+	}{
+		{"the last NodeSet with GPUs", "", []string{"gpu"}, []string{"gres/gpu", "gres/gpu:h100"}, nil, "AccountingStorageTRES=gres/gpu,gres/gpu:h100\n"},
+		{"another kind", "", []string{"gpu"}, []string{"gres/gpu"}, []NodeSet{{Name: "a", GRES: "nic:2"}},
+			"GresTypes=nic,gpu\nAccountingStorageTRES=gres/gpu,gres/nic\n"},
+		{"another kind that is in force", "", []string{"gpu", "nic"}, nil, []NodeSet{{Name: "a", GRES: "nic:2"}},
+			"GresTypes=nic\nAccountingStorageTRES=gres/nic\n"},
+		{"the user's list", "AccountingStorageTRES=cpu\n", nil, []string{"gres/gpu"}, nil, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := newSlurmConf(func(c *SlurmConf) {
+				c.Accounting, c.AccountingPort, c.NodeSets, c.Extra = "a.team", 6819, tc.nodeSets, tc.extra
+				c.KnownGRES, c.AccountedTRES = tc.known, tc.had
+			}).Render()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var lines strings.Builder
+			for line := range strings.Lines(strings.ReplaceAll(got, tc.extra, "")) {
+				if strings.HasPrefix(line, "GresTypes") || strings.HasPrefix(line, "AccountingStorageTRES") {
+					lines.WriteString(line)
+				}
+			}
+			if tc.extra == "" || strings.Count(got, "AccountingStorageTRES") != 1 {
+				if diff := cmp.Diff(tc.want, lines.String()); diff != "" {
+					t.Error(diff)
+				}
 			}
 		})
 	}

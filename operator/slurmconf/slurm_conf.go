@@ -70,6 +70,8 @@ type SlurmConf struct {
 	NodeSets []NodeSet
 	// KnownGRES are the kinds of GRES in force. They stay while another one comes, which would wait for jobs with these otherwise.
 	KnownGRES []string
+	// AccountedTRES are those of the slurm.conf before, which stay.
+	AccountedTRES []string
 	// Extra is the user's text, and ExtraFiles are the files that it may include, by their names in Dir.
 	Extra      string
 	ExtraFiles map[string]string

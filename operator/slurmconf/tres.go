@@ -1,6 +1,7 @@
 package slurmconf
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 var tresPattern = regexp.MustCompile(`(?i)\b(?:gres|license|bb|fs|ic)/[^\s,="\\]+`)
 
 // weightsPattern matches the weights of TRES in the line of a partition.
-var weightsPattern = regexp.MustCompile(`(?i)\bTRESBillingWeights[ \t]*=[ \t]*(?:"[^"]*"|[^ \t]+)`)
+var weightsPattern = regexp.MustCompile(`(?i)\bTRESBillingWeights[ \t]*[-+*/]?=[ \t]*(?:"[^"]*"|[^ \t]+)`)
 
 // ReplaceTRES returns the line of AccountingStorageTRES, or of weights of TRES, with each TRES that slurmdbd makes replaced. Other
 // lines it returns as they are.
@@ -27,11 +28,12 @@ func (s Setting) ReplaceTRES(replace func(name string) string) string {
 	return s.Text
 }
 
-// gresItem matches an item of Gres with a name and perhaps a type, such as "gpu:h100:4" (slurm.conf(5)).
-var gresItem = regexp.MustCompile(`^([A-Za-z0-9_.-]+)(?::([A-Za-z0-9_.-]+))?(?::|\(|$)`)
+// gresItem matches an item of Gres: a name, perhaps a type, such as "gpu:h100:4", "gpu:4090:2" and "gpu:h100", and perhaps a count
+// (slurm.conf(5)). What follows the name is a count if it looks like one, and nothing follows it.
+var gresItem = regexp.MustCompile(`^([A-Za-z0-9_.-]+)(?::([A-Za-z0-9_.-]+))??(?::no_consume)?(?::[0-9]+[KMGTPkmgtp]?)?$`)
 
-// gresCount matches the number of a GRES, and the word in the place of its type for one that jobs do not use up.
-var gresCount = regexp.MustCompile(`^([0-9]+[KMGTPkmgtp]?|no_consume)$`)
+// sockets matches the sockets of an item of Gres, whose list has commas, too.
+var sockets = regexp.MustCompile(`\([^)]*\)`)
 
 // GRESKinds returns the kinds of generic resources in the value of Gres, sorted.
 func GRESKinds(gres string) []string {
@@ -57,14 +59,17 @@ func lastList(settings []Setting, option string) []string {
 // sorted. What cannot be read has none: slurmctld refuses it when a worker comes.
 func kindsOfGRES(nodeSets []NodeSet) (kinds, tres []string) {
 	for _, n := range nodeSets {
-		for _, item := range SplitList(n.GRES) {
+		for _, item := range SplitList(sockets.ReplaceAllString(n.GRES, "")) {
 			m := gresItem.FindStringSubmatch(item)
-			if m == nil {
+			if m == nil || strings.EqualFold(m[1], "none") {
 				continue
 			}
 			kinds, tres = append(kinds, m[1]), append(tres, "gres/"+m[1])
-			if m[2] != "" && !gresCount.MatchString(m[2]) {
+			if m[2] != "" {
 				tres = append(tres, "gres/"+m[1]+":"+m[2])
+			}
+			if m[1] == "shard" || m[1] == "mps" { // parts of GPUs, without which slurmctld does not start
+				kinds = append(kinds, "gpu")
 			}
 		}
 	}
@@ -73,9 +78,26 @@ func kindsOfGRES(nodeSets []NodeSet) (kinds, tres []string) {
 
 func sortUnique(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
 
+// hasSlurmdbd reports whether slurmctld uses slurmdbd, with ours and the settings of the user.
+func (c SlurmConf) hasSlurmdbd(theirs []Setting) bool {
+	out := c.Accounting != ""
+	for _, s := range theirs {
+		if strings.EqualFold(s.Name, "AccountingStorageType") {
+			out = path.Base(strings.ToLower(s.Value)) == "slurmdbd"
+		}
+	}
+	return out
+}
+
+// AccountedTRES returns those of AccountingStorageTRES in settings that slurmdbd makes.
+func AccountedTRES(settings []Setting) []string {
+	return slices.DeleteFunc(lastList(settings, "AccountingStorageTRES"), func(name string) bool { return !tresPattern.MatchString(name) })
+}
+
 // gresAssignments returns the GRES that slurmctld must know for the NodeSets, and those that are accounted. theirs are the settings of
 // the user. Kinds that their GresTypes lacks are added to it. Their AccountingStorageTRES replaces ours, which also has
-// what weights name: slurmctld does not start with weights of TRES that are not accounted.
+// what weights name: slurmctld does not start with weights of TRES that are not accounted. Ours loses none of those that it had:
+// slurmctld forgets what was used of a TRES that it does not account any more, for good.
 func (c SlurmConf) gresAssignments(theirs []Setting) []assignment {
 	var out []assignment
 	kinds, tres := kindsOfGRES(c.NodeSets)
@@ -86,9 +108,10 @@ func (c SlurmConf) gresAssignments(theirs []Setting) []assignment {
 		}
 		out = append(out, assignment{name: "GresTypes", value: strings.Join(all, ","), followsTheirs: true})
 	}
-	if c.Accounting == "" {
+	if !c.hasSlurmdbd(theirs) {
 		return out
 	}
+	tres = append(tres, c.AccountedTRES...)
 	weighted := slices.Clone(theirs)
 	for _, n := range c.NodeSets {
 		weighted = append(weighted, Setting{Name: "PartitionName", Text: n.PartitionOptions})

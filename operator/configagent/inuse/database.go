@@ -20,36 +20,47 @@ func (j Judge) checkDatabase(ctx context.Context, inForce, wanted configagent.Fi
 	if !hasAssociations(after) {
 		return nil
 	}
-	added := slices.DeleteFunc(accountedTRES(after), func(name string) bool { return slices.Contains(accountedTRES(before), name) })
+	// slurmdbd has these two from the beginning.
+	known := append(accountedTRES(before), "gres/gpumem", "gres/gpuutil")
+	added := slices.DeleteFunc(accountedTRES(after), func(name string) bool { return slices.Contains(known, name) })
 	held := func(what string) error {
 		return &configagent.HeldError{Reason: v1beta1.ReasonSlurmdbdDown, Message: what + ", and slurmctld would not start without " +
 			"slurmdbd, which does not answer; it is applied when slurmdbd answers"}
 	}
+	what := "it turns accounting on (AccountingStorageType)"
+	if hasAssociations(before) {
+		what = "it adds " + limitList(added) + " to AccountingStorageTRES"
+	}
 	switch {
-	case !hasAssociations(before):
-		if !j.ReachesSlurmdbd(ctx, after) {
-			return held("it turns accounting on (AccountingStorageType)")
-		}
-	case len(added) > 0:
-		what := "it adds " + limitList(added) + " to AccountingStorageTRES"
-		if !j.ReachesSlurmdbd(ctx, after) {
-			return held(what)
-		}
-		// slurmdbd accepts connections without its database.
-		if _, err := j.ask(ctx, "sacctmgr", "--noheader", "show", "tres"); err != nil {
-			return held(fmt.Sprintf("%s (%v)", what, err))
-		}
+	case hasAssociations(before) && len(added) == 0:
+		return nil
+	case !j.ReachesSlurmdbd(ctx, after):
+		return held(what)
+	case !j.hasStarted(), !hasAssociations(before), slurmdbdOf(before) != slurmdbdOf(after):
+		return nil // sacctmgr would ask nobody, or another slurmdbd
+	}
+	// slurmdbd accepts connections without its database.
+	_, err := j.ask(ctx, "sacctmgr", "--noheader", "show", "tres")
+	if err != nil && !strings.Contains(err.Error(), "fatal:") { // with a slurm.conf that it cannot read it asks nobody
+		return held(fmt.Sprintf("%s (%v)", what, err))
 	}
 	return nil
 }
 
-// accountedTRES returns the TRES of AccountingStorageTRES, in lower case.
+// slurmdbdOf returns where settings say that slurmdbd is, as text to compare.
+func slurmdbdOf(settings []slurmconf.Setting) string {
+	last := map[string]string{}
+	for _, s := range settings {
+		last[strings.ToLower(s.Name)] = s.Value
+	}
+	return fmt.Sprint(last["accountingstoragehost"], last["accountingstoragebackuphost"], last["accountingstorageport"])
+}
+
+// accountedTRES returns the TRES of AccountingStorageTRES that slurmdbd makes, in lower case.
 func accountedTRES(settings []slurmconf.Setting) []string {
 	var out []string
-	for _, setting := range settings {
-		if strings.EqualFold(setting.Name, "AccountingStorageTRES") {
-			out = slurmconf.SplitList(strings.ToLower(setting.Value))
-		}
+	for _, name := range slurmconf.AccountedTRES(settings) {
+		out = append(out, strings.ToLower(name))
 	}
 	return out
 }

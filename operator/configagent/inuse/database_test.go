@@ -2,6 +2,7 @@ package inuse
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
@@ -16,6 +17,11 @@ func TestWhatSlurmdbdMustKnow(t *testing.T) {
 		{"another TRES without a database", dbd + "AccountingStorageTRES=cpu\n", dbd + "AccountingStorageTRES=cpu,Gres/GPU\n", "database",
 			adds + " (sacctmgr"},
 		{"another TRES, and everything answers", dbd, dbd + "AccountingStorageTRES=gres/gpu\n", "", ""},
+		{"another TRES, and another slurmdbd", dbd + "AccountingStorageHost=old\n", dbd + "AccountingStorageHost=new\nAccountingStorageTRES=gres/gpu\n",
+			"database", ""}, // sacctmgr would ask the old one
+		{"built-in TRES", dbd, dbd + "AccountingStorageTRES=cpu,mem,gres/gpumem,node\n", "slurmdbd", ""},
+		{"another TRES, and a slurm.conf that sacctmgr cannot read", dbd, dbd + "AccountingStorageTRES=gres/gpu\n", "slurm.conf", ""},
+		{"another TRES, before slurmctld starts", dbd, dbd + "AccountingStorageTRES=gres/gpu\n", "slurmctld", ""},
 		{"the same TRES", dbd + "AccountingStorageTRES=gres/gpu,cpu\n", dbd + "AccountingStorageTRES=cpu,gres/gpu\n", "slurmdbd", ""},
 		{"fewer TRES", dbd + "AccountingStorageTRES=gres/gpu\n", dbd, "slurmdbd", ""},
 		{"the last list counts", dbd, dbd + "AccountingStorageTRES=gres/gpu\nAccountingStorageTRES=\"\"\n", "slurmdbd", ""},
@@ -30,6 +36,12 @@ func TestWhatSlurmdbdMustKnow(t *testing.T) {
 				c.ReachesSlurmdbd = func(context.Context, []slurmconf.Setting) bool { return false }
 			case "database":
 				c.write("no-database", "")
+			case "slurm.conf":
+				c.write("sacctmgr", "#!/bin/sh\necho 'sacctmgr: fatal: Unable to process configuration file' >&2; exit 1\n")
+			case "slurmctld":
+				if err := os.Remove(c.conf()); err != nil {
+					t.Fatal(err)
+				}
 			}
 			before, after := filesOf("slurm.conf", tc.before+inForce, slurmconf.RevisionFile, "1"),
 				filesOf("slurm.conf", tc.after+inForce, slurmconf.RevisionFile, "2")

@@ -44,6 +44,8 @@ func TestSlurmConf(t *testing.T) {
 			`PartitionName=a TRESBillingWeights="CPU=1.0,GRES/gpu=2.0,fs/lustre=1,license/x=3" AllowAccounts=gres/gpu` + "\n",
 			"\nAccountingStorageTRES=cpu,cpu\nPriorityWeightTRES=CPU=1000,cpu=3000,cpu=1,gres/fpga=2,bogus=2\n" +
 				`PartitionName=a TRESBillingWeights="CPU=1.0,cpu=2.0,cpu=1,license/x=3" AllowAccounts=gres/gpu` + "\n" + end + none},
+		{"weights with another operator", dbd + "AccountingStorageTRES=gres/gpu\nPartitionName=a TRESBillingWeights+=gres/gpu=1\n",
+			"\nAccountingStorageTRES=cpu\nPartitionName=a TRESBillingWeights+=cpu=1\n" + end + none},
 		{"the last list counts", dbd + "AccountingStorageTRES=gres/gpu\nAccountingStorageTRES=gres/fpga\nPriorityWeightTRES=gres/gpu=1\n",
 			"\nAccountingStorageTRES=cpu\nAccountingStorageTRES=cpu\nPriorityWeightTRES=gres/gpu=1\n" + end + none},
 		{"a continued last line", "MailDomain=a\\", "MailDomain=a\n" + end},

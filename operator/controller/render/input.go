@@ -27,6 +27,8 @@ type Input struct {
 	Accounting refs.Address
 	// NodeSets are the NodeSets that join the cluster, in the order in which slurm.conf lists them.
 	NodeSets []slurmconf.NodeSet
+	// AccountedTRES are the TRES that slurmctld accounts so far and that slurmdbd made.
+	AccountedTRES []string
 	// LeftOut is why other NodeSets of the cluster are not in slurm.conf, by name.
 	LeftOut map[string]string
 	// MaxWorkers is the sum of the maxima of these NodeSets.
