@@ -96,6 +96,15 @@ func (s *observation) waiting() status.Problem {
 		strings.Join(s.awaitedGRES, ", "), s.clusterRef)}
 }
 
+// dropForeignGRES waits for no kinds without gres.conf, of which none comes into slurm.conf by itself.
+func (r *Reconciler) dropForeignGRES(ctx context.Context, s *observation, c *v1beta1.Controller) error {
+	files, err := r.readConfigFiles(ctx, c)
+	if _, has := files[slurmconf.GresFile]; !has {
+		s.awaitedGRES = nil
+	}
+	return err
+}
+
 // awaitedGRES returns the kinds of GRES of a NodeSet that the configuration in force lacks: slurmctld gives a worker that registers before
 // none, and keeps that (measured: docs/development/slurm.md). Where it is unknown what is in force, nothing is waited for.
 func awaitedGRES(n *v1beta1.NodeSet, c *v1beta1.Controller) []string {
@@ -113,6 +122,11 @@ func (r *Reconciler) resolveController(ctx context.Context, s *observation, name
 	}
 	s.externalController, s.awaitedGRES = c.Spec.External, awaitedGRES(s.nodeSet, c)
 	s.knowsGRES = !c.Spec.External && c.Status.GresTypes != nil && len(s.awaitedGRES) == 0
+	if len(s.awaitedGRES) > 0 {
+		if err := r.dropForeignGRES(ctx, s, c); err != nil {
+			return refs.Slurmctld{}, err
+		}
+	}
 	if err := r.observeNames(ctx, s, c); err != nil {
 		return refs.Slurmctld{}, err
 	}

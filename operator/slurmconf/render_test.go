@@ -119,6 +119,7 @@ func TestGRESOfNodeSets(t *testing.T) {
 		{"none", "a.team", "", []NodeSet{{Name: "a"}}, ""},
 		{"some", "a.team", "", gpus, "GresTypes=fpga,gpu,nic,shard\n" +
 			"AccountingStorageTRES=gres/fpga,gres/gpu,gres/gpu:a100_3g.20gb,gres/gpu:h100,gres/nic,gres/shard\n"},
+		{"no gres.conf", "a.team", "", gpus, ""},
 		{"a type that looks like a number", "a.team", "", []NodeSet{{Name: "a", GRES: "gpu:4090:2,gpu:80G:1,gpu:2,gpu:3"}},
 			"GresTypes=gpu\nAccountingStorageTRES=gres/gpu,gres/gpu:4090,gres/gpu:80G\n"},
 		{"sockets", "a.team", "", []NodeSet{{Name: "a", GRES: "gpu:h100:4(S:0,1,2),NONE"}},
@@ -141,7 +142,10 @@ func TestGRESOfNodeSets(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := newSlurmConf(func(c *SlurmConf) {
 				c.Accounting, c.AccountingPort, c.NodeSets, c.Extra = tc.accounting, 6819, tc.nodeSets, tc.extra
-				c.ExtraFiles = map[string]string{"gres-types.conf": "GresTypes=mps,gpu\n"}
+				c.ExtraFiles = map[string]string{"gres-types.conf": "GresTypes=mps,gpu\n", GresFile: ""}
+				if tc.name == "no gres.conf" {
+					delete(c.ExtraFiles, GresFile)
+				}
 			}).Render()
 			if err != nil {
 				t.Fatal(err)
@@ -183,7 +187,7 @@ func TestGRESThatGo(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := newSlurmConf(func(c *SlurmConf) {
 				c.Accounting, c.AccountingPort, c.NodeSets, c.Extra = "a.team", 6819, tc.nodeSets, tc.extra
-				c.KnownGRES, c.AccountedTRES = tc.known, tc.had
+				c.KnownGRES, c.AccountedTRES, c.ExtraFiles = tc.known, tc.had, map[string]string{GresFile: ""}
 			}).Render()
 			if err != nil {
 				t.Fatal(err)

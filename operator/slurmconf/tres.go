@@ -35,6 +35,9 @@ var gresItem = regexp.MustCompile(`^([A-Za-z0-9_.-]+)(?::([A-Za-z0-9_.-]+))??(?:
 // sockets matches the sockets of an item of Gres, whose list has commas, too.
 var sockets = regexp.MustCompile(`\([^)]*\)`)
 
+// GresFile is the file beside slurm.conf that tells slurmd how to find generic resources.
+const GresFile = "gres.conf"
+
 // GRESKinds returns the kinds of generic resources in the value of Gres, sorted.
 func GRESKinds(gres string) []string {
 	kinds, _ := kindsOfGRES([]NodeSet{{GRES: gres}})
@@ -100,7 +103,10 @@ func AccountedTRES(settings []Setting) []string {
 // slurmctld forgets what was used of a TRES that it does not account any more, for good.
 func (c SlurmConf) gresAssignments(theirs []Setting) []assignment {
 	var out []assignment
-	kinds, tres := kindsOfGRES(c.NodeSets)
+	var kinds, tres []string
+	if _, has := c.ExtraFiles[GresFile]; has { // otherwise slurmd finds none, and slurmctld would drain a node that has fewer than it states
+		kinds, tres = kindsOfGRES(c.NodeSets)
+	}
 	given := lastList(theirs, "GresTypes")
 	if all := MergeLists(slices.Clone(given), kinds); len(all) > len(given) {
 		if slices.ContainsFunc(all, func(kind string) bool { return !slices.Contains(c.KnownGRES, kind) }) {

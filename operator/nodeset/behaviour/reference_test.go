@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 )
@@ -162,24 +163,33 @@ func TestWorkersJoinWhereTheirClusterIs(t *testing.T) {
 	}
 }
 
+// newConfig returns the configuration of the Controller with a file.
+func newConfig(file string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: names.ControllerConfigMap("slurm")},
+		Data: map[string]string{file: ""}}
+}
+
 // TestWorkersWaitForTheirKindsOfGRES: a worker that registers before slurmctld knows the kinds has none for good.
 func TestWorkersWaitForTheirKindsOfGRES(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		types    []string
 		external bool
+		file     string
 		waits    bool
 	}{
-		{"slurmctld knows none", []string{}, false, true},
-		{"slurmctld knows others", []string{"nic"}, false, true},
-		{"slurmctld knows it", []string{"gpu", "nic"}, false, false},
-		{"nobody knows what slurmctld knows", nil, false, false},
-		{"slurmctld runs elsewhere", []string{}, true, false},
+		{"slurmctld knows none", []string{}, false, "gres.conf", true},
+		{"slurmctld knows others", []string{"nic"}, false, "gres.conf", true},
+		{"slurmctld knows it", []string{"gpu", "nic"}, false, "gres.conf", false},
+		{"slurmctld knows none, and nothing finds any", []string{}, false, "cgroup.conf", false},
+		{"nobody knows what slurmctld knows", nil, false, "gres.conf", false},
+		{"slurmctld runs elsewhere", []string{}, true, "gres.conf", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			n := nodesettest.NewNodeSet(2)
 			n.Spec.ExtraConf = "CPUs=4 Gres=gpu:h100:2"
 			r := newTestEnv(t, n)
+			r.createObject(newConfig(tc.file))
 			c := &v1beta1.Controller{}
 			r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "slurm"}, c))
 			if c.Spec.External = tc.external; tc.external {
@@ -213,6 +223,7 @@ func TestScaleInDoesNotWaitForKindsOfGRES(t *testing.T) {
 	n.Spec.ExtraConf = "CPUs=4 Gres=gpu:2"
 	r := newTestEnv(t, n)
 	r.startWorkers()
+	r.createObject(newConfig("gres.conf"))
 	c := &v1beta1.Controller{}
 	r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "slurm"}, c))
 	c.Status.GresTypes = []string{}
