@@ -92,9 +92,15 @@ func (c SlurmConf) hasSlurmdbd(theirs []Setting) bool {
 	return out
 }
 
-// AccountedTRES returns those of AccountingStorageTRES in settings that slurmdbd makes.
+// AccountedTRES returns the TRES of AccountingStorageTRES in settings that slurmdbd makes, in lower case.
 func AccountedTRES(settings []Setting) []string {
-	return slices.DeleteFunc(lastList(settings, "AccountingStorageTRES"), func(name string) bool { return !tresPattern.MatchString(name) })
+	var out []string
+	for _, name := range lastList(settings, "AccountingStorageTRES") {
+		if tresPattern.MatchString(name) {
+			out = append(out, strings.ToLower(name))
+		}
+	}
+	return out
 }
 
 // gresAssignments returns the GRES that slurmctld must know for the NodeSets, and those that are accounted. theirs are the settings of

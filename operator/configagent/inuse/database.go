@@ -21,8 +21,8 @@ func (j Judge) checkDatabase(ctx context.Context, inForce, wanted configagent.Fi
 		return nil
 	}
 	// slurmdbd has these two from the beginning.
-	known := append(accountedTRES(before), "gres/gpumem", "gres/gpuutil")
-	added := slices.DeleteFunc(accountedTRES(after), func(name string) bool { return slices.Contains(known, name) })
+	known := append(slurmconf.AccountedTRES(before), "gres/gpumem", "gres/gpuutil")
+	added := slices.DeleteFunc(slurmconf.AccountedTRES(after), func(name string) bool { return slices.Contains(known, name) })
 	held := func(what string) error {
 		return &configagent.HeldError{Reason: v1beta1.ReasonSlurmdbdDown, Message: what + ", and slurmctld would not start without " +
 			"slurmdbd, which does not answer; it is applied when slurmdbd answers"}
@@ -54,13 +54,4 @@ func slurmdbdOf(settings []slurmconf.Setting) string {
 		last[strings.ToLower(s.Name)] = s.Value
 	}
 	return fmt.Sprint(last["accountingstoragehost"], last["accountingstoragebackuphost"], last["accountingstorageport"])
-}
-
-// accountedTRES returns the TRES of AccountingStorageTRES that slurmdbd makes, in lower case.
-func accountedTRES(settings []slurmconf.Setting) []string {
-	var out []string
-	for _, name := range slurmconf.AccountedTRES(settings) {
-		out = append(out, strings.ToLower(name))
-	}
-	return out
 }
