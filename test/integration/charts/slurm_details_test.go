@@ -1,0 +1,48 @@
+//go:build e2e
+
+package charts
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDetailsOfTheChart: what the chart makes of values that are easily got wrong.
+func TestDetailsOfTheChart(t *testing.T) {
+	for _, tc := range []struct {
+		name, values string
+		wanted       []string
+		unwanted     []string
+	}{
+		{"options without a value", `
+controller: {extraConfMap: {DebugFlags: [], Prolog: "", Epilog: null, MaxNodeCount: 0, DisableRootJobs: false, SlurmctldParameters: [a, null, b]}}
+accounting: {enabled: true, extraConfMap: {DebugLevel: "", PurgeJobAfter: 1month}}
+nodesets: {a: {extraConfMap: {Features: [], Weight: 1}, partition: {enabled: true, configMap: {AllowGroups: "", MaxTime: "1:00"}}}}
+partitions: {b: {nodesets: [a], configMap: {AllowAccounts: [], MaxTime: "2:00"}}}
+`, []string{"MaxNodeCount=0\n", "DisableRootJobs=NO\n", "SlurmctldParameters=a,b\n", "extraConf: PurgeJobAfter=1month\n", `extraConf: "Weight=1"`,
+			"Nodes=test-slurm-worker-a MaxTime=1:00\n", "Nodes=test-slurm-worker-a MaxTime=2:00\n"},
+			[]string{"DebugFlags", "Prolog=", "Epilog", "Features", "AllowGroups", "AllowAccounts", "DebugLevel"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "values.yaml")
+			writeFile(t, file, tc.values)
+			text, err := renderChart(t, "slurm", "--values", file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			decodeObjects(t, text)
+			for _, want := range tc.wanted {
+				if !strings.Contains(text, want) {
+					t.Errorf("there is no %q:\n%s", want, text)
+				}
+			}
+			for _, unwanted := range tc.unwanted {
+				if strings.Contains(text, unwanted) {
+					t.Errorf("there is %q:\n%s", unwanted, text)
+				}
+			}
+		})
+	}
+}
