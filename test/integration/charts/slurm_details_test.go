@@ -23,6 +23,12 @@ partitions: {b: {nodesets: [a], configMap: {AllowAccounts: [], MaxTime: "2:00"}}
 `, []string{"MaxNodeCount=0\n", "DisableRootJobs=NO\n", "SlurmctldParameters=a,b\n", "extraConf: PurgeJobAfter=1month\n", `extraConf: "Weight=1"`,
 			"Nodes=test-slurm-worker-a MaxTime=1:00\n", "Nodes=test-slurm-worker-a MaxTime=2:00\n"},
 			[]string{"DebugFlags", "Prolog=", "Epilog", "Features", "AllowGroups", "AllowAccounts", "DebugLevel"}},
+		{"names of options with digits", `controller: {extraConfMap: {X11Parameters: home_xauthority}}`,
+			[]string{"X11Parameters=home_xauthority"}, nil},
+		{"Secrets for pulling of a pod and of all", `
+imagePullSecrets: [{name: all}, {name: both}]
+controller: {podSpec: {imagePullSecrets: [{name: own}, {name: both}]}}
+`, []string{"imagePullSecrets:\n      - name: own\n      - name: both\n      - name: all\n      nodeSelector"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
