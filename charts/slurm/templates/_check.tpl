@@ -34,7 +34,7 @@
 {{- with $values.autoscaling -}}
 {{- if .enabled -}}
 {{- if ne ($values.scalingMode | default "StatefulSet") "StatefulSet" }}{{ fail (printf "nodesets.%s.autoscaling needs scalingMode=StatefulSet: Kubernetes nodes determine the workers of %s" $name $values.scalingMode) }}{{ end -}}
-{{- if gt (int .minReplicas) (int .maxReplicas) }}{{ fail (printf "nodesets.%s.autoscaling.minReplicas must be at most maxReplicas" $name) }}{{ end -}}
+{{- if gt (int .minReplicas) (int (.maxReplicas | default 10)) }}{{ fail (printf "nodesets.%s.autoscaling.minReplicas must be at most maxReplicas" $name) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 {{- $object := include "slurm.nodeSetName" (dict "root" $ "name" $name) -}}

@@ -29,6 +29,25 @@ partitions: {b: {nodesets: [a], configMap: {AllowAccounts: [], MaxTime: "2:00"}}
 imagePullSecrets: [{name: all}, {name: both}]
 controller: {podSpec: {imagePullSecrets: [{name: own}, {name: both}]}}
 `, []string{"imagePullSecrets:\n      - name: own\n      - name: both\n      - name: all\n      nodeSelector"}, nil},
+		{"null of single values and entries", `
+configFiles: {gres.conf: null, cgroup.conf: IgnoreSystemd=yes}
+prologScripts: {a.sh: null}
+controller: {metrics: {enabled: true, scrapeAnnotations: true, serviceMonitor: null}}
+nodesetDefaults: {scalingMode: null, securityProfile: null}
+nodesets:
+  a: {enabled: null, replicas: null, scalingMode: null, ordinalPadding: null, pinToNode: null, autoscaling: {minReplicas: null, maxReplicas: null}}
+  b: null
+  c: {autoscaling: {enabled: true, maxReplicas: null}}
+loginsets: {c: null, d: {enabled: null, replicas: null}}
+partitions: {x: null, all: null}
+networkPolicies: {enabled: true, outside: null}
+vendor: {nvidia: {dcgm: {enabled: true, scriptPriority: null, jobMappingDir: null}}}
+`, []string{"test-slurm-worker-a\n", "cgroup.conf", "prometheus.io/path: /metrics/jobs\n", "prolog-90-dcgm.sh", "dir='/var/lib/dcgm-exporter/job-mapping'",
+			"maxReplicas: 10\n"},
+			[]string{"<nil>", "gres.conf", "a.sh", "worker-b", "login-c", "replicas: 0", "replicas: null", "scalingMode", "securityProfile", "PartitionName=x"}},
+		{"no endpoints", `controller: {metrics: {enabled: true, scrapeAnnotations: true, serviceMonitor: {enabled: true, interval: null, endpoints: []}}}`,
+			[]string{"path: /metrics/jobs\n", "path: /metrics/scheduler\n", "scrapeTimeout: 25s\n"}, []string{"<nil>", "interval"}},
+		{"the empty storage class", `controller: {persistence: {storageClassName: "-"}}`, []string{"storageClassName: \"\"\n"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -73,6 +73,9 @@ func TestTheDatabaseOfTheStack(t *testing.T) {
 	if set.Namespace != "hpc" || service.Namespace != "hpc" || service.Spec.Ports[0].Port != 3307 {
 		t.Errorf("slurmdbd does not find the database in %s: %+v", set.Namespace, service)
 	}
+	if _, has := objectsOfKind[v1beta1.NodeSet](t, mustRun(t)(renderChart(t, "slurm-stack", setValues("slurm.nodesets.cpu=null")...)), "NodeSet")["slurm-worker-cpu"]; has {
+		t.Error("null does not take the NodeSet away")
+	}
 	env := map[string]corev1.EnvVar{}
 	for _, e := range container.Env {
 		env[e.Name] = e
