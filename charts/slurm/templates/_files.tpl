@@ -61,7 +61,7 @@ exit 0
 {{- $hasGPUs := false -}}
 {{- range $resource, $count := dig "resources" "limits" dict (.nodeset.slurmd | default dict) }}{{ if hasPrefix "nvidia.com/" $resource }}{{ $hasGPUs = true }}{{ end }}{{ end -}}
 {{- $isMounted := false -}}
-{{- range (.nodeset.slurmd | default dict).volumeMounts }}{{ if eq .mountPath $dcgm.jobMappingDir }}{{ $isMounted = true }}{{ end }}{{ end -}}
+{{- range (.nodeset.slurmd | default dict).volumeMounts }}{{ if eq (trimSuffix "/" .mountPath) (trimSuffix "/" $dcgm.jobMappingDir) }}{{ $isMounted = true }}{{ end }}{{ end -}}
 {{- if and $dcgm.enabled $hasGPUs (not $isMounted) -}}
 volumes:
   - name: dcgm-job-mapping

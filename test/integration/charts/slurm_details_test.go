@@ -47,6 +47,19 @@ vendor: {nvidia: {dcgm: {enabled: true, scriptPriority: null, jobMappingDir: nul
 			[]string{"<nil>", "gres.conf", "a.sh", "worker-b", "login-c", "replicas: 0", "replicas: null", "scalingMode", "securityProfile", "PartitionName=x"}},
 		{"no endpoints", `controller: {metrics: {enabled: true, scrapeAnnotations: true, serviceMonitor: {enabled: true, interval: null, endpoints: []}}}`,
 			[]string{"path: /metrics/jobs\n", "path: /metrics/scheduler\n", "scrapeTimeout: 25s\n"}, []string{"<nil>", "interval"}},
+		{"labels that the chart has", `commonLabels: {app.kubernetes.io/part-of: mine, a: b}`,
+			[]string{"app.kubernetes.io/part-of: mine\n", "a: b\n"}, []string{"part-of: slurmtide"}},
+		{"a priority class without a name", `priorityClass: {enabled: true, create: true, name: ""}`,
+			[]string{"name: slurm-system-critical\n", "priorityClassName: slurm-system-critical\n"}, nil},
+		{"a machine of Google with items of the user", `
+global: {imageRegistry: mirror}
+vendor: {google: {a3mega: [{targetNodeSet: a, networks: [a, b, c, d, e, f, g, h, i]}]}}
+nodesets:
+  a:
+    slurmd: {env: [{name: LD_LIBRARY_PATH, value: /mine}], volumeMounts: [{name: mine, mountPath: /dev/aperture_devices/}]}
+    podSpec: {volumes: [{name: sys, emptyDir: {}}, {name: mine, emptyDir: {}}]}
+`, []string{"image: mirror/gce-ai-infra/gpudirect-tcpxo/", "value: /mine", "NCCL_FASTRAK", "path: /proc/sys"},
+			[]string{"mountPath: /dev/aperture_devices\n", "path: /sys\n"}},
 		{"the empty storage class", `controller: {persistence: {storageClassName: "-"}}`, []string{"storageClassName: \"\"\n"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
