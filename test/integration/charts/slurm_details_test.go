@@ -84,3 +84,18 @@ nodesets:
 		})
 	}
 }
+
+// TestCommonLabelsTakeThePlaceOfTheChartsOwn, in each chart that has them: no object has a label twice.
+func TestCommonLabelsTakeThePlaceOfTheChartsOwn(t *testing.T) {
+	for _, chart := range []string{"slurm", "slurm-operator", "slurm-metrics", "slurm-exporter", "slurm-flux"} {
+		text, err := renderChart(t, chart, "--values", valuesFiles(t, chart)["minimal"], "--set",
+			`commonLabels.app\.kubernetes\.io/part-of=mine`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decodeObjects(t, text)
+		if strings.Contains(text, "part-of: slurmtide") || !strings.Contains(text, "part-of: mine") {
+			t.Errorf("%s has other labels:\n%s", chart, text)
+		}
+	}
+}
