@@ -21,7 +21,7 @@
   (dict "suffix" "prolog-scripts" "prefix" "prolog-" "field" "prologScriptRefs" "data" $prologs "refs" $v.prologScriptRefs)
   (dict "suffix" "epilog-scripts" "prefix" "epilog-" "field" "epilogScriptRefs" "data" $epilogs "refs" $v.epilogScriptRefs) -}}
 {{- $name := printf "%s-%s" $fullname $files.suffix -}}
-{{- $refs := $files.refs -}}
+{{- $refs := $files.refs | default list -}}
 {{- if $files.data }}{{ $refs = append $refs (dict "name" $name) }}{{ end -}}
 {{- $data := dict -}}
 {{- range $file, $text := $files.data }}{{ $_ := set $data (printf "%s%s" $files.prefix $file) $text }}{{ end -}}

@@ -32,10 +32,11 @@ controller: {podSpec: {imagePullSecrets: [{name: own}, {name: both}]}}
 		{"null of single values and entries", `
 configFiles: {gres.conf: null, cgroup.conf: IgnoreSystemd=yes}
 prologScripts: {a.sh: null}
+prologScriptRefs: null
 controller: {metrics: {enabled: true, scrapeAnnotations: true, serviceMonitor: null}}
 nodesetDefaults: {scalingMode: null, securityProfile: null}
 nodesets:
-  a: {enabled: null, replicas: null, scalingMode: null, ordinalPadding: null, pinToNode: null, autoscaling: {minReplicas: null, maxReplicas: null}}
+  a: {enabled: null, replicas: null, scalingMode: null, ordinalPadding: null, pinToNode: null, autoscaling: {minReplicas: null, maxReplicas: null, idleTime: null}, partition: {enabled: null}, ssh: {enabled: null}, volumeClaimTemplates: null}
   b: null
   c: {autoscaling: {enabled: true, maxReplicas: null}}
 loginsets: {c: null, d: {enabled: null, replicas: null}}

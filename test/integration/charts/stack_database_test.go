@@ -95,3 +95,13 @@ func runsAsEver(t *testing.T, text string) bool {
 	const kind, name = "StatefulSet", "slurm-mariadb"
 	return cmp.Equal(objectsOfKind[appsv1.StatefulSet](t, usual, kind)[name], objectsOfKind[appsv1.StatefulSet](t, text, kind)[name])
 }
+
+// TestTheNotesOfTheStackNameItsCluster, by its name and namespace.
+func TestTheNotesOfTheStackNameItsCluster(t *testing.T) {
+	notes := renderNotes(t, "slurm-stack", "minimal", "1.37", setValues("slurm.namespaceOverride=hpc,slurm.fullnameOverride=big")...)
+	for _, want := range []string{"--namespace hpc exec statefulset/big-controller ", "helm uninstall test --namespace slurm "} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("there is no %q:\n%s", want, notes)
+		}
+	}
+}
