@@ -27,26 +27,39 @@ app.kubernetes.io/name: {{ include "CHART.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{/* Labels of the values take the place of the chart's, but not of those by which Services find pods. */}}
 {{- define "CHART.labels" -}}
+{{- include "CHART.mergedLabels" (dict "root" . "own" "CHART.ownLabels" "more" .Values.commonLabels) -}}
+{{- end -}}
+
+{{- define "CHART.mergedLabels" -}}
+{{- $own := include .own .root -}}
+{{- with .more -}}
+{{- toYaml (merge (include "CHART.selectorLabels" $.root | fromYaml) . (fromYaml $own)) -}}
+{{- else -}}
+{{- $own -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "CHART.ownLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{ include "CHART.selectorLabels" . }}
 app.kubernetes.io/component: COMPONENT
 app.kubernetes.io/part-of: slurmtide
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
 {{- end -}}
 
 {{/* Labels of pods: without versions, so that a new chart version does not restart the pods. */}}
 {{- define "CHART.podLabels" -}}
+{{- $more := merge (dict) (.Values.podLabels | default dict) (.Values.commonLabels | default dict) -}}
+{{- include "CHART.mergedLabels" (dict "root" . "own" "CHART.ownPodLabels" "more" $more) -}}
+{{- end -}}
+
+{{- define "CHART.ownPodLabels" -}}
 {{ include "CHART.selectorLabels" . }}
 app.kubernetes.io/component: COMPONENT
 app.kubernetes.io/part-of: slurmtide
-{{- with merge (dict) .Values.podLabels .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
 {{- end -}}
 
 {{- define "CHART.serviceAccountName" -}}

@@ -29,26 +29,39 @@ app.kubernetes.io/name: {{ include "slurm-exporter.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{/* Labels of the values take the place of the chart's, but not of those by which Services find pods. */}}
 {{- define "slurm-exporter.labels" -}}
+{{- include "slurm-exporter.mergedLabels" (dict "root" . "own" "slurm-exporter.ownLabels" "more" .Values.commonLabels) -}}
+{{- end -}}
+
+{{- define "slurm-exporter.mergedLabels" -}}
+{{- $own := include .own .root -}}
+{{- with .more -}}
+{{- toYaml (merge (include "slurm-exporter.selectorLabels" $.root | fromYaml) . (fromYaml $own)) -}}
+{{- else -}}
+{{- $own -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "slurm-exporter.ownLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{ include "slurm-exporter.selectorLabels" . }}
 app.kubernetes.io/component: exporter
 app.kubernetes.io/part-of: slurmtide
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
 {{- end -}}
 
 {{/* Labels of pods: without versions, so that a new chart version does not restart the pods. */}}
 {{- define "slurm-exporter.podLabels" -}}
+{{- $more := merge (dict) (.Values.podLabels | default dict) (.Values.commonLabels | default dict) -}}
+{{- include "slurm-exporter.mergedLabels" (dict "root" . "own" "slurm-exporter.ownPodLabels" "more" $more) -}}
+{{- end -}}
+
+{{- define "slurm-exporter.ownPodLabels" -}}
 {{ include "slurm-exporter.selectorLabels" . }}
 app.kubernetes.io/component: exporter
 app.kubernetes.io/part-of: slurmtide
-{{- with merge (dict) .Values.podLabels .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
 {{- end -}}
 
 {{- define "slurm-exporter.serviceAccountName" -}}

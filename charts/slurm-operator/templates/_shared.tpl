@@ -29,26 +29,39 @@ app.kubernetes.io/name: {{ include "slurm-operator.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{/* Labels of the values take the place of the chart's, but not of those by which Services find pods. */}}
 {{- define "slurm-operator.labels" -}}
+{{- include "slurm-operator.mergedLabels" (dict "root" . "own" "slurm-operator.ownLabels" "more" .Values.commonLabels) -}}
+{{- end -}}
+
+{{- define "slurm-operator.mergedLabels" -}}
+{{- $own := include .own .root -}}
+{{- with .more -}}
+{{- toYaml (merge (include "slurm-operator.selectorLabels" $.root | fromYaml) . (fromYaml $own)) -}}
+{{- else -}}
+{{- $own -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "slurm-operator.ownLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{ include "slurm-operator.selectorLabels" . }}
 app.kubernetes.io/component: operator
 app.kubernetes.io/part-of: slurmtide
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
 {{- end -}}
 
 {{/* Labels of pods: without versions, so that a new chart version does not restart the pods. */}}
 {{- define "slurm-operator.podLabels" -}}
+{{- $more := merge (dict) (.Values.podLabels | default dict) (.Values.commonLabels | default dict) -}}
+{{- include "slurm-operator.mergedLabels" (dict "root" . "own" "slurm-operator.ownPodLabels" "more" $more) -}}
+{{- end -}}
+
+{{- define "slurm-operator.ownPodLabels" -}}
 {{ include "slurm-operator.selectorLabels" . }}
 app.kubernetes.io/component: operator
 app.kubernetes.io/part-of: slurmtide
-{{- with merge (dict) .Values.podLabels .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
 {{- end -}}
 
 {{- define "slurm-operator.serviceAccountName" -}}

@@ -12,6 +12,17 @@ app.kubernetes.io/name: slurm-mariadb
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{/* What null takes away from the values of MariaDB stays as it is. */}}
+{{- define "slurm-stack.mariadbDefaults" -}}
+image: {repository: docker.io/library/mariadb, tag: 11.4.5, pullPolicy: IfNotPresent}
+persistence: {enabled: true, size: 8Gi}
+{{- end -}}
+
+{{/* Whether a part is installed, as Helm takes it: unless install.PART is false. */}}
+{{- define "slurm-stack.installs" -}}
+{{- if dig .part true (.root.Values.install | default dict) }}true{{ end -}}
+{{- end -}}
+
 {{/* The annotations of a hook that runs before the release is removed: "weight" orders them. */}}
 {{- define "slurm-stack.beforeRemoval" -}}
 helm.sh/hook: pre-delete

@@ -1,6 +1,9 @@
 {{/* Checks that a schema cannot express with a clear message. */}}
 {{- define "slurm.check" -}}
 {{- include "slurm.checkNames" . -}}
+{{- with .Values.fullnameOverride -}}
+{{- if gt (len .) 40 }}{{ fail (printf "fullnameOverride: %s has more than 40 characters, which names of Services do not have room for" .) }}{{ end -}}
+{{- end -}}
 {{- with .Values.controller -}}
 {{- if and .external (not .externalConfig.host) }}{{ fail "controller.external=true requires controller.externalConfig.host" }}{{ end -}}
 {{- if and .ha.enabled (not (and (dig "enabled" true .persistence) .persistence.existingClaim)) -}}
@@ -14,6 +17,7 @@
 {{- $cluster := .Values.clusterName | default (printf "%s_%s" (include "slurm.namespace" .) (include "slurm.fullname" .)) -}}
 {{- if gt (len $cluster) 40 }}{{ fail (printf "set clusterName: %s has more than the 40 characters that Slurm allows" $cluster) }}{{ end -}}
 {{- include "slurm.checkNodeSets" . -}}
+{{- include "slurm.checkLoginSets" . -}}
 {{- include "slurm.checkPartitions" . -}}
 {{- end -}}
 
@@ -23,7 +27,7 @@
 {{- range $kind := list "loginset" "nodeset" -}}
 {{- if hasKey (get $.Values (printf "%ss" $kind)) "_defaults" }}{{ fail (printf "%ss._defaults is not known; use %sDefaults" $kind $kind) }}{{ end -}}
 {{- range $name := keys (get $.Values (printf "%ss" $kind)) -}}
-{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}{{ fail (printf "%ss.%s: the name must be lower-case letters, digits and '-', as it becomes part of the names of hosts" $kind $name) }}{{ end -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}{{ fail (printf "%ss.%s: the name must be lower-case letters, digits and '-', and begin with a letter, as it becomes part of the names of hosts" $kind $name) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -34,7 +38,7 @@
 {{- with $values.autoscaling -}}
 {{- if .enabled -}}
 {{- if ne ($values.scalingMode | default "StatefulSet") "StatefulSet" }}{{ fail (printf "nodesets.%s.autoscaling needs scalingMode=StatefulSet: Kubernetes nodes determine the workers of %s" $name $values.scalingMode) }}{{ end -}}
-{{- if gt (int .minReplicas) (int .maxReplicas) }}{{ fail (printf "nodesets.%s.autoscaling.minReplicas must be at most maxReplicas" $name) }}{{ end -}}
+{{- if gt (int .minReplicas) (int (.maxReplicas | default 10)) }}{{ fail (printf "nodesets.%s.autoscaling.minReplicas must be at most maxReplicas" $name) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 {{- $object := include "slurm.nodeSetName" (dict "root" $ "name" $name) -}}
@@ -42,8 +46,16 @@
 {{- end -}}
 {{- end -}}
 
+{{- define "slurm.checkLoginSets" -}}
+{{- range $name, $values := include "slurm.loginsets" . | fromYaml -}}
+{{- $object := include "slurm.loginSetName" (dict "root" $ "name" $name) -}}
+{{- if gt (len $object) 63 }}{{ fail (printf "loginsets.%s: the name of its Service would be too long, %s; set a shorter fullnameOverride" $name $object) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "slurm.checkPartitions" -}}
 {{- range $name, $partition := .Values.partitions -}}
+{{- if regexMatch "\\s" $name }}{{ fail (printf "partitions: the name %q has white space, which Slurm does not allow" $name) }}{{ end -}}
 {{- if dig "enabled" true $partition -}}
 {{- if not $partition.nodesets }}{{ fail (printf "partitions.%s.nodesets is empty: name NodeSets, or ALL" $name) }}{{ end -}}
 {{- range $partition.nodesets -}}

@@ -1,23 +1,23 @@
-{{/* The value of an option of Slurm: a list is joined by commas. YAML reads an unquoted YES as true. */}}
+{{/* The value of an option of Slurm: a list is joined by commas, without its empty items. YAML reads an unquoted YES as true. */}}
 {{- define "slurm.optionValue" -}}
 {{- if kindIs "slice" . -}}
 {{- $parts := list -}}
 {{- range . }}{{ $parts = append $parts (include "slurm.optionValue" .) }}{{ end -}}
-{{- join "," $parts -}}
+{{- compact $parts | join "," -}}
 {{- else if kindIs "bool" . -}}
 {{- ternary "YES" "NO" . -}}
 {{- else if and (kindIs "float64" .) (eq (float64 (int64 .)) .) -}}
 {{- int64 . -}}
-{{- else -}}
+{{- else if not (kindIs "invalid" .) -}}
 {{- toString . -}}
 {{- end -}}
 {{- end -}}
 
-{{/* The options of a map as a JSON list of KEY=VALUE. Options without a value are left out. */}}
+{{/* The options of a map as a JSON list of KEY=VALUE. Options without a value are left out: null, "" and an empty list. */}}
 {{- define "slurm.optionList" -}}
 {{- $out := list -}}
 {{- range $key, $value := . -}}
-{{- if not (kindIs "invalid" $value) }}{{ $out = append $out (printf "%s=%s" $key (include "slurm.optionValue" $value)) }}{{ end -}}
+{{- with include "slurm.optionValue" $value }}{{ $out = append $out (printf "%s=%s" $key .) }}{{ end -}}
 {{- end -}}
 {{- toJson $out -}}
 {{- end -}}

@@ -21,7 +21,7 @@
   (dict "suffix" "prolog-scripts" "prefix" "prolog-" "field" "prologScriptRefs" "data" $prologs "refs" $v.prologScriptRefs)
   (dict "suffix" "epilog-scripts" "prefix" "epilog-" "field" "epilogScriptRefs" "data" $epilogs "refs" $v.epilogScriptRefs) -}}
 {{- $name := printf "%s-%s" $fullname $files.suffix -}}
-{{- $refs := $files.refs -}}
+{{- $refs := $files.refs | default list -}}
 {{- if $files.data }}{{ $refs = append $refs (dict "name" $name) }}{{ end -}}
 {{- $data := dict -}}
 {{- range $file, $text := $files.data }}{{ $_ := set $data (printf "%s%s" $files.prefix $file) $text }}{{ end -}}
@@ -61,7 +61,7 @@ exit 0
 {{- $hasGPUs := false -}}
 {{- range $resource, $count := dig "resources" "limits" dict (.nodeset.slurmd | default dict) }}{{ if hasPrefix "nvidia.com/" $resource }}{{ $hasGPUs = true }}{{ end }}{{ end -}}
 {{- $isMounted := false -}}
-{{- range (.nodeset.slurmd | default dict).volumeMounts }}{{ if eq .mountPath $dcgm.jobMappingDir }}{{ $isMounted = true }}{{ end }}{{ end -}}
+{{- range (.nodeset.slurmd | default dict).volumeMounts }}{{ if eq (trimSuffix "/" .mountPath) (trimSuffix "/" $dcgm.jobMappingDir) }}{{ $isMounted = true }}{{ end }}{{ end -}}
 {{- if and $dcgm.enabled $hasGPUs (not $isMounted) -}}
 volumes:
   - name: dcgm-job-mapping

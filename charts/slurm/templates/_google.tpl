@@ -41,7 +41,7 @@ slurmd:
 podSpec:
   containers:
     - name: tcpxo-daemon
-      image: us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/tcpgpudmarxd-dev:v1.0.21
+      image: {{ include "slurm.image" (dict "root" .root "image" "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/tcpgpudmarxd-dev:v1.0.21") }}
       imagePullPolicy: Always
       command: [/bin/sh, -c]
       args:
@@ -82,7 +82,21 @@ podSpec:
     - {name: proc-sys, hostPath: {path: /proc/sys}}
 {{- end -}}
 
-{{/* A map with another one added, as YAML: what "values" set stays, and lists have what both have. */}}
+{{/* What an item of a list goes by: the path of a mount, or the name. */}}
+{{- define "slurm.itemKey" -}}
+{{- if .mountPath }}{{ trimSuffix "/" .mountPath }}{{ else }}{{ .name }}{{ end -}}
+{{- end -}}
+
+{{/* A list "has" with the items of "with" that it does not have yet, as YAML. */}}
+{{- define "slurm.addItems" -}}
+{{- $out := .has | default list -}}
+{{- $keys := list -}}
+{{- range $out }}{{ $keys = append $keys (include "slurm.itemKey" .) }}{{ end -}}
+{{- range .with }}{{ if not (has (include "slurm.itemKey" .) $keys) }}{{ $out = append $out . }}{{ end }}{{ end -}}
+{{- toYaml $out -}}
+{{- end -}}
+
+{{/* A map with another one added, as YAML: what "values" set stays, also items of lists. */}}
 {{- define "slurm.supplement" -}}
 {{- $out := deepCopy .values -}}
 {{- range $key, $value := .with -}}
@@ -90,7 +104,7 @@ podSpec:
 {{- if kindIs "map" $value -}}
 {{- $_ := set $out $key (include "slurm.supplement" (dict "values" ($has | default dict) "with" $value) | fromYaml) -}}
 {{- else if kindIs "slice" $value -}}
-{{- $_ := set $out $key (concat ($has | default list) $value) -}}
+{{- $_ := set $out $key (include "slurm.addItems" (dict "has" $has "with" $value) | fromYamlArray) -}}
 {{- else if not $has -}}
 {{- $_ := set $out $key $value -}}
 {{- end -}}
@@ -103,7 +117,7 @@ podSpec:
 {{- $sets := .sets -}}
 {{- range $machine, $entries := .root.Values.vendor.google -}}
 {{- range $entries -}}
-{{- $added := include "slurm.googleValues" (dict "machine" $machine "of" .) | fromYaml -}}
+{{- $added := include "slurm.googleValues" (dict "root" $.root "machine" $machine "of" .) | fromYaml -}}
 {{- if not (hasKey $.root.Values.nodesets .targetNodeSet) }}{{ fail (printf "vendor.google.%s: there is no nodesets.%s" $machine .targetNodeSet) }}{{ end -}}
 {{- if hasKey $sets .targetNodeSet }}{{ $_ := set $sets .targetNodeSet (include "slurm.supplement" (dict "values" (get $sets .targetNodeSet) "with" $added) | fromYaml) }}{{ end -}}
 {{- end -}}

@@ -24,15 +24,20 @@
 
 {{/* The labels of the chart's objects. The operator labels what it makes itself. */}}
 {{- define "slurm.labels" -}}
+{{- with .Values.commonLabels -}}
+{{- toYaml (merge (dict) . (include "slurm.ownLabels" $ | fromYaml)) -}}
+{{- else -}}
+{{- include "slurm.ownLabels" . -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "slurm.ownLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 app.kubernetes.io/name: {{ include "slurm.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/part-of: slurmtide
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
 {{- end -}}
 
 {{/* The metadata of an object: "name" is its name, "annotations" are its, and "of" are values with metadata, which objects

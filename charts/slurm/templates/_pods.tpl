@@ -29,11 +29,11 @@
      one, "volumes" are more of them. */}}
 {{- define "slurm.template" -}}
 {{- $spec := include "slurm.prune" .pods.podSpec | fromYaml -}}
-{{- if and .root.Values.imagePullSecrets (not $spec.imagePullSecrets) }}{{ $_ := set $spec "imagePullSecrets" .root.Values.imagePullSecrets }}{{ end -}}
+{{- with .root.Values.imagePullSecrets }}{{ $_ := set $spec "imagePullSecrets" (concat ($spec.imagePullSecrets | default list) . | uniq) }}{{ end -}}
 {{- $class := .root.Values.priorityClassName | default (ternary .root.Values.priorityClass.name "" (default false .root.Values.priorityClass.enabled)) -}}
 {{- if and $class (not $spec.priorityClassName) }}{{ $_ := set $spec "priorityClassName" $class }}{{ end -}}
 {{- if and .hostname (not $spec.hostname) }}{{ $_ := set $spec "hostname" .hostname }}{{ end -}}
-{{- with .volumes }}{{ $_ := set $spec "volumes" (concat ($spec.volumes | default list) .) }}{{ end -}}
+{{- with .volumes }}{{ $_ := set $spec "volumes" (include "slurm.addItems" (dict "has" $spec.volumes "with" .) | fromYamlArray) }}{{ end -}}
 {{- $metadata := include "slurm.prune" (.pods.metadata | default dict) | fromYaml -}}
 {{- if .annotations }}{{ $_ := set $metadata "annotations" (merge (dict) ($metadata.annotations | default dict) .annotations) }}{{ end -}}
 {{- include "slurm.prune" (dict "metadata" $metadata "spec" $spec) -}}

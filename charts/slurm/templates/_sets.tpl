@@ -1,4 +1,5 @@
-{{/* Gives .Values the maps that null has taken away, empty: Helm removes a default whose value is null. */}}
+{{/* Gives .Values the maps that null has taken away, empty, and the values without which templates fail: Helm removes a default
+     whose value is null. An entry of a map that is null is not there. */}}
 {{- define "slurm.fillValues" -}}
 {{- range $path := list "priorityClass" "slurmKey" "jwtKey" "jwksKeys" "controller.externalConfig" "controller.slurmctld"
       "controller.reconfigure" "controller.logfile" "controller.ha" "controller.persistence" "controller.service"
@@ -12,6 +13,23 @@
 {{- if not (get $at $key) }}{{ $_ := set $at $key dict }}{{ end -}}
 {{- $at = get $at $key -}}
 {{- end -}}
+{{- end -}}
+{{- range $map := list "nodesets" "loginsets" "partitions" "configFiles" "prologSlurmctldScripts" "epilogSlurmctldScripts"
+      "prologScripts" "epilogScripts" -}}
+{{- $of := get $.Values $map | default dict -}}
+{{- range $name, $entry := $of }}{{ if kindIs "invalid" $entry }}{{ $_ := unset $of $name }}{{ end }}{{ end -}}
+{{- end -}}
+{{- $endpoints := list -}}
+{{- range list "jobs" "nodes" "partitions" "scheduler" }}{{ $endpoints = append $endpoints (dict "path" (printf "/metrics/%s" .)) }}{{ end -}}
+{{- range $default := list
+      (list .Values.vendor.nvidia.dcgm "jobMappingDir" "/var/lib/dcgm-exporter/job-mapping")
+      (list .Values.vendor.nvidia.dcgm "scriptPriority" "90")
+      (list .Values.networkPolicies "outside" list)
+      (list .Values.priorityClass "name" "slurm-system-critical")
+      (list .Values.controller.metrics.serviceMonitor "endpoints" $endpoints) -}}
+{{- $of := index $default 0 -}}
+{{- $key := index $default 1 -}}
+{{- if has (get $of $key) (list nil "" list) }}{{ $_ := set $of $key (index $default 2) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 

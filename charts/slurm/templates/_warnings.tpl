@@ -38,7 +38,7 @@
 {{- $refused := list -}}
 {{- if has $level (list "baseline" "restricted") -}}
 {{- range $name, $nodeset := include "slurm.nodesets" . | fromYaml -}}
-{{- if or (eq $level "restricted") (ne $nodeset.securityProfile "Unprivileged") }}{{ $refused = append $refused (printf "the workers of %s" $name) }}{{ end -}}
+{{- if or (eq $level "restricted") (ne (toString $nodeset.securityProfile) "Unprivileged") }}{{ $refused = append $refused (printf "the workers of %s" $name) }}{{ end -}}
 {{- end -}}
 {{- if and (eq $level "restricted") (include "slurm.loginsets" . | fromYaml) }}{{ $refused = append $refused "login pods" }}{{ end -}}
 {{- end -}}

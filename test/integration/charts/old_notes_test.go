@@ -58,7 +58,7 @@ func TestNotesOfAnotherClusterSayNothingOfThisKubernetes(t *testing.T) {
 
 // renderNotes renders the notes of a chart for a version of Kubernetes. Helm prints them only when it installs, so a copy
 // of the chart has them in an object.
-func renderNotes(t *testing.T, chart, values, kube string) string {
+func renderNotes(t *testing.T, chart, values, kube string, args ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), chart)
 	// slurm-stack has links to the charts that it consists of.
@@ -67,8 +67,9 @@ func renderNotes(t *testing.T, chart, values, kube string) string {
 	}
 	const object = "notes: {{ include (print .Template.BasePath \"/NOTES.txt\") . | toJson }}\n"
 	writeFile(t, filepath.Join(dir, "templates", "notes-of-test.yaml"), object)
-	text := mustRun(t)(renderFolder(t, "test", "slurm", dir, "--values", filepath.Join("testdata", chart, values+".values.yaml"),
-		"--kube-version", kube+".0", "--show-only", "templates/notes-of-test.yaml"))
+	args = append([]string{"--values", filepath.Join("testdata", chart, values+".values.yaml"),
+		"--kube-version", kube + ".0", "--show-only", "templates/notes-of-test.yaml"}, args...)
+	text := mustRun(t)(renderFolder(t, "test", "slurm", dir, args...))
 	var out struct{ Notes string }
 	if err := yaml.Unmarshal([]byte(text), &out); err != nil || out.Notes == "" {
 		t.Fatalf("no notes of %s: %v\n%s", chart, err, text)

@@ -38,6 +38,14 @@ func slurmRefusals() []refusal {
 			setValues("controller.ha.enabled=true,controller.persistence.existingClaim=a,controller.address=b"),
 			"controller.address and controller.ha.enabled are mutually exclusive"},
 		{"a NodeSet with a capital", setValues("nodesets.GPU.replicas=1"), "nodesets.GPU: the name must be lower-case"},
+		{"a NodeSet that begins with a digit", setValues("nodesets.4gpu.replicas=1"), "nodesets.4gpu: the name must be lower-case letters, digits and '-', and begin with a letter"},
+		{"a NodeSet with white space", []string{"--set-json", `nodesets={"a b":{}}`}, "nodesets.a b: the name must be lower-case"},
+		{"a partition with white space", []string{"--set-json", `partitions={"a b":{"nodesets":["ALL"]}}`},
+			"partitions: the name \"a b\" has white space"},
+		{"a LoginSet with a long name", setValues("loginsets." + strings.Repeat("a", 60) + ".replicas=1"),
+			"the name of its Service would be too long"},
+		{"a long name of the chart", setValues("clusterName=a,fullnameOverride=" + strings.Repeat("a", 41)),
+			"has more than 40 characters"},
 		{"a NodeSet that means all nodes", setValues("nodesets.all.replicas=1"), "nodesets.all: Slurm means all nodes"},
 		{"a NodeSet with a long name", setValues("nodesets." + strings.Repeat("a", 60) + ".replicas=1"),
 			"the name of a worker would be too long"},
@@ -210,7 +218,7 @@ func TestWorkersWithGPUsHaveTheFolderOfDCGM(t *testing.T) {
 nodesetDefaults: {slurmd: {resources: {limits: {nvidia.com/mig-3g.20gb: 1}}}}
 nodesets:
   gpu: {slurmd: {volumeMounts: [{name: scratch, mountPath: /scratch}]}, podSpec: {volumes: [{name: scratch, emptyDir: {}}]}}
-  own: {slurmd: {volumeMounts: [{name: mine, mountPath: /var/lib/dcgm-exporter/job-mapping}]}, podSpec: {volumes: [{name: mine, emptyDir: {}}]}}
+  own: {slurmd: {volumeMounts: [{name: mine, mountPath: /var/lib/dcgm-exporter/job-mapping/}]}, podSpec: {volumes: [{name: mine, emptyDir: {}}]}}
   cpu: {slurmd: {resources: null}}
 `)
 	text, err := renderChart(t, "slurm", "--values", values)

@@ -97,12 +97,14 @@ func (s schema) typeName() string {
 	return ""
 }
 
-// choices returns the allowed values, or nil if the schema does not list them.
+// choices returns the allowed values without null, or nil if the schema does not list them.
 func (s schema) choices() []string {
 	list, _ := s.node["enum"].([]any)
 	var out []string
 	for _, v := range list {
-		out = append(out, fmt.Sprint(v))
+		if v != nil {
+			out = append(out, fmt.Sprint(v))
+		}
 	}
 	return out
 }

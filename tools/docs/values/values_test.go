@@ -37,7 +37,7 @@ func TestTheReferenceIsCurrent(t *testing.T) {
 const testSchema = `{"type": "object", "additionalProperties": false, "properties": {
   "pods": {"type": "integer", "minimum": 0, "maximum": 9}, "qps": {"type": "number", "exclusiveMinimum": 0},
   "log": {"type": "object", "additionalProperties": false, "properties": {
-    "level": {"enum": ["info", "warn"], "type": "string"}, "format": {"enum": ["text", "json"], "type": "string"}}},
+    "level": {"enum": ["info", "warn"], "type": "string"}, "format": {"enum": ["text", "json", null], "type": ["string", "null"]}}},
   "wait": {"$ref": "#/$defs/duration"}, "who": {"$ref": "#/$defs/names"}, "labels": {"type": "object", "additionalProperties": {"type": "string"}},
   "resources": {"type": "object"}, "free": {}
 }, "$defs": {"duration": {"type": "string"}, "names": {"type": "array", "items": {"$ref": "#/$defs/name"}}, "name": {"type": "string"}}}`
