@@ -54,6 +54,7 @@ func TestTheClusterOnKubernetes(t *testing.T) {
 	notes := mustRun(t)(k.Helm(t.Context(), "install", "test", chartDir("slurm"), "--namespace", "slurm", "--values",
 		values["minimal"]))
 	compareGolden(t, "testdata/slurm/minimal.notes.txt", notesOf(notes))
+	checkRefusedPods(t, k)
 	mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir("slurm"), "--namespace", "slurm", "--values", values["full"],
 		"--set", "controller.metrics.serviceMonitor.enabled=false"))
 	mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir("slurm"), "--namespace", "slurm", "--values",
@@ -63,6 +64,24 @@ func TestTheClusterOnKubernetes(t *testing.T) {
 		"configmaps,secrets,hpa", "--all-namespaces", "--selector", "app.kubernetes.io/instance=test", "--output", "name"))
 	if left != "" {
 		t.Errorf("objects left after an uninstall:\n%s", left)
+	}
+}
+
+// checkRefusedPods: the notes name the pods that the namespace's pod security standard refuses.
+func checkRefusedPods(t *testing.T, k *realkube.Cluster) {
+	t.Helper()
+	for values, want := range map[string]string{
+		"nodesets.cpu.replicas=1,loginsets.main.replicas=1":                    "refuses the workers of cpu, login pods: ",
+		"nodesets.cpu.replicas=1,nodesetDefaults.securityProfile=Unprivileged": "refuses the workers of cpu: ",
+		"nodesets.cpu.enabled=false":                                           "",
+		"nodesets.cpu.replicas=1,namespaceOverride=default":                    "",
+	} {
+		notes := notesOf(mustRun(t)(k.Helm(t.Context(), "upgrade", "--install", "notes", chartDir("slurm"), "--namespace", "slurm",
+			"--dry-run=server", "--set", values)))
+		const warning = "WARNING: namespace slurm enforces the pod security standard restricted, which "
+		if has := strings.Contains(notes, warning); has != (want != "") || !strings.Contains(notes, want) {
+			t.Errorf("with %s the notes are %s", values, notes)
+		}
 	}
 }
 
