@@ -86,8 +86,8 @@ func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
 	return err
 }
 
-// waiting returns why no worker is created for now, empty for no reason that users must know.
-func (s *observation) waiting() status.Problem {
+// creationHold returns why no worker is created for now, empty for no reason that users must know.
+func (s *observation) creationHold() status.Problem {
 	if len(s.awaitedGRES) == 0 {
 		return status.Problem{}
 	}
@@ -96,8 +96,8 @@ func (s *observation) waiting() status.Problem {
 		strings.Join(s.awaitedGRES, ", "), s.clusterRef)}
 }
 
-// dropForeignGRES waits for no kinds without gres.conf, of which none comes into slurm.conf by itself.
-func (r *Reconciler) dropForeignGRES(ctx context.Context, s *observation, c *v1beta1.Controller) error {
+// dropUnfoundGRES waits for no kinds where there is no gres.conf: they do not come into slurm.conf by themselves.
+func (r *Reconciler) dropUnfoundGRES(ctx context.Context, s *observation, c *v1beta1.Controller) error {
 	files, err := r.readConfigFiles(ctx, c)
 	if _, has := files[slurmconf.GresFile]; !has {
 		s.awaitedGRES = nil
@@ -123,7 +123,7 @@ func (r *Reconciler) resolveController(ctx context.Context, s *observation, name
 	s.externalController, s.awaitedGRES = c.Spec.External, awaitedGRES(s.nodeSet, c)
 	s.knowsGRES = !c.Spec.External && c.Status.GresTypes != nil && len(s.awaitedGRES) == 0
 	if len(s.awaitedGRES) > 0 {
-		if err := r.dropForeignGRES(ctx, s, c); err != nil {
+		if err := r.dropUnfoundGRES(ctx, s, c); err != nil {
 			return refs.Slurmctld{}, err
 		}
 	}

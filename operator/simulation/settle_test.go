@@ -39,15 +39,15 @@ func (w *simulation) settle() {
 	}
 	w.correctSpecs()
 	w.dropOddClaims()
-	w.rest()
+	w.reachRest()
 	w.checkRest()
 	if w.failure == "" && w.chance(25) {
 		w.rollBack()
 	}
 }
 
-// rest takes everything on until nothing is written any more.
-func (w *simulation) rest() {
+// reachRest takes everything on until nothing is written any more.
+func (w *simulation) reachRest() {
 	for round := 0; ; round++ {
 		before := w.api.version + w.podChanges
 		w.now = w.now.Add(5 * time.Second)
@@ -81,7 +81,7 @@ func (w *simulation) rollBack() {
 		}
 	}
 	w.counts["a cluster is taken back"]++
-	if w.rest(); asDocumented && w.failure == "" {
+	if w.reachRest(); asDocumented && w.failure == "" {
 		w.checkRest()
 		w.counts["a cluster gets the copies of its states"]++
 	}
@@ -89,7 +89,7 @@ func (w *simulation) rollBack() {
 		return
 	}
 	w.correctSpecs()
-	w.rest()
+	w.reachRest()
 	w.checkRest()
 }
 

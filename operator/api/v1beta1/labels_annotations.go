@@ -211,8 +211,8 @@ const (
 
 // AnnotationGenerateKeys is on Controllers and Accountings. It lists, separated by commas, for which references the operator is to
 // generate the Secret if there is none when slurmctld or slurmdbd is first started: GenerateSlurmKey and GenerateJWTKey of Controllers,
-// GenerateStoragePassword of Accountings. The operator never changes such a Secret, and it outlives the object. A Secret with other keys is not generated. Users and the
-// chart slurm set the annotation; the operator reads it. It is a slurmtide extension.
+// GenerateStoragePassword of Accountings. The operator never changes such a Secret, and it outlives the object. A Secret with other
+// keys is not generated. Users and the chart slurm set the annotation; the operator reads it. It is a slurmtide extension.
 const AnnotationGenerateKeys = Prefix + "generate-keys"
 
 // Parts of the value of AnnotationGenerateKeys.

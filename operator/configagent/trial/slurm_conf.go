@@ -81,7 +81,7 @@ type lineRewriter func(slurmconf.Setting) (text string, kept bool)
 // rewriteSlurmConf returns the rewriter of slurm.conf and of the files that it includes.
 func rewriteSlurmConf(files map[string]string) lineRewriter {
 	tres := readTRES(slurmconf.ParseFiles(files, files["slurm.conf"]))
-	return func(s slurmconf.Setting) (string, bool) { return tres.replace(s), !isReplaced(s) }
+	return func(s slurmconf.Setting) (string, bool) { return tres.replaceIn(s), !isReplaced(s) }
 }
 
 // rewriteLines returns the lines of a text in a trial, each at its place.

@@ -35,9 +35,9 @@ func readTRES(settings []slurmconf.Setting) tresNames {
 	return out
 }
 
-// replace returns the line of a setting in the trial, which has no slurmdbd: with a TRES that is built in instead of each that comes
+// replaceIn returns the line of a setting in the trial, which has no slurmdbd: with a TRES that is built in instead of each that comes
 // from slurmdbd. Weights of a TRES that AccountingStorageTRES does not list stay, so that slurmctld refuses them.
-func (names tresNames) replace(s slurmconf.Setting) string {
+func (names tresNames) replaceIn(s slurmconf.Setting) string {
 	if names == nil {
 		return s.Text
 	}

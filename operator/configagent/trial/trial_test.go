@@ -72,7 +72,7 @@ func FuzzSlurmConf(f *testing.F) {
 		}
 		tres := readTRES(slurmconf.ParseSettings(text))
 		for _, s := range slurmconf.ParseSettings(text) {
-			if want := tres.replace(s); !isReplaced(s) && trial[s.Line] != want {
+			if want := tres.replaceIn(s); !isReplaced(s) && trial[s.Line] != want {
 				t.Errorf("line %d is %q, not %q", s.Line, trial[s.Line], want)
 			}
 		}

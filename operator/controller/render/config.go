@@ -99,7 +99,8 @@ func (in Input) slurmConf() slurmconf.SlurmConf {
 		Epilogs:           slices.Sorted(maps.Keys(in.Files.Epilog)),
 		ControllerPrologs: slices.Sorted(maps.Keys(in.Files.PrologSlurmctld)),
 		ControllerEpilogs: slices.Sorted(maps.Keys(in.Files.EpilogSlurmctld)),
-		NodeSets:          in.NodeSets, KnownGRES: c.Status.GresTypes, AccountedTRES: in.AccountedTRES, Extra: c.Spec.ExtraConf, ExtraFiles: in.Files.Config,
+		NodeSets:          in.NodeSets, KnownGRES: c.Status.GresTypes, AccountedTRES: in.AccountedTRES,
+		Extra: c.Spec.ExtraConf, ExtraFiles: in.Files.Config,
 	}
 	return out
 }
