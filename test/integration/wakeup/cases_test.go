@@ -40,11 +40,25 @@ func createdAtZero(t *testing.T, s *env) {
 	}
 }
 
-func takenByHPA(t *testing.T, s *env) {
-	n := s.newNodeSet(t, "byhpa")
+// beginsAtZero: the operator or the HPA, whichever is the first, removes the default replica that no job needs.
+func beginsAtZero(t *testing.T, s *env) {
+	n := s.newNodeSet(t, "begins")
 	n.setDemand(0)
 	n.create(1)
 	n.createHPA(0)
+	n.awaitReplicas(0)
+	n.awaitOwner(ownerOperator)
+	n.setDemand(2)
+	n.awaitReplicas(2)
+}
+
+func takenByHPA(t *testing.T, s *env) {
+	n := s.newNodeSet(t, "byhpa")
+	n.setDemand(2)
+	n.create(1)
+	n.createHPA(0)
+	n.awaitReplicas(2)
+	n.setDemand(0)
 	n.awaitReplicas(0)
 	n.awaitHPACondition("ScaledToZero", "ScaledToZero")
 	n.awaitOwner(ownerOperator)
@@ -96,9 +110,11 @@ func takenByHandAlways(t *testing.T, s *env) {
 
 func hpaRecreated(t *testing.T, s *env) {
 	n := s.newNodeSet(t, "newhpa")
-	n.setDemand(0)
+	n.setDemand(2)
 	n.create(1)
 	n.createHPA(0)
+	n.awaitReplicas(2)
+	n.setDemand(0)
 	n.awaitReplicas(0)
 	n.awaitHPACondition("ScaledToZero", "ScaledToZero")
 	n.awaitOwner(ownerOperator)

@@ -20,6 +20,7 @@ func TestWakeUp(t *testing.T) {
 			test func(*testing.T, *env)
 		}{
 			{"created at zero", createdAtZero},
+			{"created with one replica that no job needs", beginsAtZero},
 			{"taken to zero by the HPA", takenByHPA},
 			{"taken to zero by hand and raised by hand", takenByHand},
 			{"taken to zero by hand and woken by the annotation", takenByHandAlways},

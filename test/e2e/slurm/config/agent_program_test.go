@@ -34,7 +34,7 @@ await() {
 }
 want() { cp $D/A $D/wanted/.new; printf '%s' "$2" >>$D/wanted/.new; mv $D/wanted/.new $D/wanted/slurm.conf
   wanted=$1; printf %s "$1" >$D/wanted/slurmtide.revision; }
-isApplied() { await '*"wanted":"'$1'","applied":"'$1'","appliedAt":*[0-9]Z","stateRelease"*' "$1 is in force"; }
+isApplied() { await '*"wanted":"'$1'","applied":"'$1'","appliedAt":*[0-9]Z","gresTypes":*"stateRelease"*' "$1 is in force"; }
 isRetried() { await '*"wanted":"'$1'","applied":"A"*"error"*"retryAt"*' "$1 is tried again"; }
 want A ''
 `

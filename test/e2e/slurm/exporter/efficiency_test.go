@@ -71,7 +71,12 @@ func TestEfficiencyIsThatOfSacct(t *testing.T) {
 				return nil
 			})
 			for version, e := range exporters {
-				e.Await(version+" counts the jobs", func() bool { return len(describeDifferences(e.Scrape(), want)) == 0 })
+				process.Await(t, func() error {
+					if different := describeDifferences(e.Scrape(), want); len(different) > 0 {
+						return fmt.Errorf("%s: %s", version, strings.Join(different, "; "))
+					}
+					return nil
+				})
 				for _, d := range describeDifferences(e.ScrapeFresh("ended_jobs"), want) { // a job in several readings counts once
 					t.Errorf("%s: %s", version, d)
 				}
