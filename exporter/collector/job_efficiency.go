@@ -2,6 +2,7 @@ package collector
 
 import (
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -11,7 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-const jobEfficiencyNote = "Every 5 minutes slurmdbd is asked for the jobs that have ended since. Efficiency is the rate of what was used over the rate of what " +
+const jobEfficiencyNote = "Every 5 minutes slurmdbd is asked for the jobs that have ended since; a job counts when it ended 90 seconds ago, since " +
+	"its steps may be recorded after it. Efficiency is the rate of what was used over the rate of what " +
 	"was allocated; both count the jobs whose steps Slurm has all measured (`JobAcctGatherType`). The others are in " +
 	"`unmeasured_total`. The memory of a job is the most that one of its steps used, for the time that the job ran. GPU time is counted for jobs " +
 	"of which Slurm has gathered the utilization of GPUs. Jobs that ended before the exporter started do not count. Several replicas count the " +
@@ -82,6 +84,11 @@ func newEndedJobs(label string, ownerOf func(*slurm.EndedJob) string) *endedJobs
 	return o
 }
 
+// stepRecordDelay is how long after the end of a run the usage of its steps may be recorded. slurmctld records the end of a run that is
+// cancelled, requeued or timed out when it signals the steps, and slurmd their usage when they have ended, by default KillWait (30 s) and
+// UnkillableStepTimeout (60 s) later (slurm.conf(5)).
+const stepRecordDelay = 90 * time.Second
+
 // Record counts the jobs that are new in a reading. Jobs in the first reading of a cluster ended before. The series of a new owner begin
 // at 0, and its jobs count at the next reading: Prometheus sees no increase in the first sample of a series.
 func (o *endedJobs) Record(s *slurmclient.Snapshot) {
@@ -104,6 +111,9 @@ func (o *endedJobs) Record(s *slurmclient.Snapshot) {
 		run := endedRun{j.ID, j.Start, j.End}
 		switch {
 		case o.last == nil || o.counted[run] || counted[run] || !j.Start.IsSet() || j.CPUs == 0: // it is known, or never ran
+		case s.EndedJobs.ReadAt.Sub(j.End.Time()) < stepRecordDelay: // the next reading has it, too
+			o.addSeries(j)
+			continue
 		case o.addSeries(j):
 			o.waiting = append(o.waiting, j)
 		default:

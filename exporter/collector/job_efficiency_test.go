@@ -22,7 +22,7 @@ func TestSeriesOfEndedJobsBeginAtZero(t *testing.T) {
 	job := slurm.EndedJob{ID: 1, Account: "ml", CPUs: 1, Start: 1, End: 2}
 	record(1)
 	for i, want := range []float64{0, 0, 1, 1} {
-		record([]int64{2, 2, 3, 4}[i], job)
+		record([]int64{200, 200, 300, 400}[i], job)
 		if got := testutil.ToFloat64(o.unmeasured.WithLabelValues("ml")); got != want {
 			t.Errorf("after reading %d %v jobs have ended, want %v", i, got, want)
 		}
@@ -53,7 +53,7 @@ func TestEndedJobsAreCountedOnce(t *testing.T) {
 		s := &slurmclient.Snapshot{}
 		s.EndedJobs.Value = jobs
 		s.EndedJobs.Poll = slurmclient.Poll{Resource: slurmclient.EndedJobs, Known: true, Cluster: "c",
-			ReadAt: time.Unix(int64(i), 0)}
+			ReadAt: time.Unix(int64(2000+i), 0)}
 		o.Record(s)
 		o.Record(s)
 	}
@@ -97,6 +97,31 @@ slurm_account_ended_job_gpu_used_seconds_total{account="ml"} 5
 	}
 }
 
+// TestAJobCountsWhenItsStepsAreRecorded: scancel was called, and the batch script ignores SIGTERM.
+func TestAJobCountsWhenItsStepsAreRecorded(t *testing.T) {
+	const end = 1000
+	o := newEndedJobs("account", func(j *slurm.EndedJob) string { return j.Account })
+	used := &slurm.JobUsage{CPUTime: 20 * time.Second}
+	for _, tc := range []struct {
+		after       int64
+		usage       *slurm.JobUsage
+		ended, used float64
+	}{{-300, nil, 0, 0}, {-1, nil, 0, 0}, {1, nil, 0, 0}, {89, nil, 0, 0}, {90, used, 1, 20}, {390, used, 1, 20}} {
+		job := slurm.EndedJob{ID: 1, Account: "ml", State: slurm.ParseJobState("CANCELLED"), CPUs: 1, Start: 900, End: end, Usage: tc.usage}
+		s := &slurmclient.Snapshot{}
+		s.EndedJobs.Poll = slurmclient.Poll{Known: true, ReadAt: time.Unix(end+tc.after, 0)}
+		if tc.after > -300 {
+			s.EndedJobs.Value = []slurm.EndedJob{job}
+		}
+		o.Record(s)
+		ended := testutil.ToFloat64(o.ended.WithLabelValues("ml", "cancelled"))
+		if cpus := testutil.ToFloat64(o.cpus.used.WithLabelValues("ml")); ended != tc.ended || cpus != tc.used ||
+			testutil.ToFloat64(o.unmeasured.WithLabelValues("ml")) != 0 {
+			t.Errorf("%d s after its end %v jobs count, with %v s of CPUs, want %v and %v", tc.after, ended, cpus, tc.ended, tc.used)
+		}
+	}
+}
+
 // TestEndedJobsOfAnotherClusterAreNotNew: another cluster answers behind the same URL.
 func TestEndedJobsOfAnotherClusterAreNotNew(t *testing.T) {
 	o := newEndedJobs("account", func(j *slurm.EndedJob) string { return j.Account })
@@ -106,10 +131,10 @@ func TestEndedJobsOfAnotherClusterAreNotNew(t *testing.T) {
 			s.EndedJobs.Value = append(s.EndedJobs.Value, slurm.EndedJob{ID: id + 1, Cluster: cluster, Account: "ml", CPUs: 1, Start: 1, End: 2})
 		}
 		s.EndedJobs.Poll = slurmclient.Poll{Resource: slurmclient.EndedJobs, Known: true, Cluster: cluster,
-			ReadAt: time.Unix(int64(i), 0)}
+			ReadAt: time.Unix(int64(200+i), 0)}
 		o.Record(s)
 	}
-	o.Record(&slurmclient.Snapshot{EndedJobs: slurmclient.Reading[[]slurm.EndedJob]{Poll: slurmclient.Poll{Known: true, Cluster: "b", ReadAt: time.Unix(9, 0)}}})
+	o.Record(&slurmclient.Snapshot{EndedJobs: slurmclient.Reading[[]slurm.EndedJob]{Poll: slurmclient.Poll{Known: true, Cluster: "b", ReadAt: time.Unix(209, 0)}}})
 	if got := testutil.ToFloat64(o.unmeasured.WithLabelValues("ml")); got != 1 {
 		t.Errorf("%v jobs are counted, want the one that ended since the first reading of b", got)
 	}

@@ -57,16 +57,25 @@ func TestEfficiencyIsThatOfSacct(t *testing.T) {
 			submit(cluster, "alice", "srun -n2 sh -c '"+work+"'", "-n2")
 			submit(cluster, "bob", work+"; exit 3")
 			requeued := submit(cluster, "bob", "sleep 5")
+			late := submit(cluster, "bob", "trap '' TERM; "+work+"; sleep 300") // its steps are recorded seconds after its end
 			submit(other, "alice", work)
 			process.Await(t, func() error {
 				_, err := cluster.Run(t.Context(), "", "scontrol", "requeuehold", requeued)
 				return err
 			})
+			process.Await(t, func() error {
+				out, err := cluster.Run(t.Context(), "", "squeue", "--noheader", "--format=%T", "--jobs="+late)
+				if err != nil || strings.TrimSpace(out) != "RUNNING" {
+					return fmt.Errorf("job %s is %q, %w", late, out, err)
+				}
+				_, err = cluster.Run(t.Context(), "", "scancel", late)
+				return err
+			})
 			ran := 0
 			var want numbers.Series
 			process.Await(t, func() error {
-				if ran, want = readEfficiency(t, cluster, begin); ran != 3 {
-					return fmt.Errorf("%d of 3 runs have ended", ran)
+				if ran, want = readEfficiency(t, cluster, begin); ran != 4 {
+					return fmt.Errorf("%d of 4 runs have ended", ran)
 				}
 				return nil
 			})
