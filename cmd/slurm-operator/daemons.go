@@ -8,6 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/accounting"
 	"github.com/slurmtide/slurmtide/operator/configagent"
 	"github.com/slurmtide/slurmtide/operator/controller"
+	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/loginset"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/restapi"
@@ -17,7 +18,7 @@ import (
 
 // setupper is a reconciler that registers itself with the manager.
 type setupper interface {
-	SetupWithManager(mgr ctrl.Manager) error
+	SetupWithManager(mgr ctrl.Manager, guard kube.Guard) error
 }
 
 // rotationLookup returns the lookup of live Slurm clusters for the rotation of keys. slurms is nil if none is read.
@@ -35,12 +36,12 @@ func rotationLookup(slurms *slurmclients.Clusters) func(refs.ClusterKey) rotatio
 
 // addDaemonReconcilers adds the enabled reconcilers of the kinds that stand for daemons of Slurm. slurms is nil if none is
 // read.
-func addDaemonReconcilers(mgr ctrl.Manager, o *options, slurms *slurmclients.Clusters) error {
+func addDaemonReconcilers(mgr ctrl.Manager, guard kube.Guard, o *options, slurms *slurmclients.Clusters) error {
 	c, uncached, recorder := mgr.GetClient(), mgr.GetAPIReader(), newRecorder(mgr)
 	agents := configagent.NewStatusReader(agentTimeout)
 	if o.isEnabled(controllerReconciler) {
 		keys := rotation.New(c, uncached, agents.Read, rotationLookup(slurms), recorder, time.Now, o.daemonNamespaces)
-		if err := keys.SetupWithManager(mgr); err != nil {
+		if err := keys.SetupWithManager(mgr, guard); err != nil {
 			return err
 		}
 	}
@@ -59,7 +60,7 @@ func addDaemonReconcilers(mgr ctrl.Manager, o *options, slurms *slurmclients.Clu
 		if !o.isEnabled(name) {
 			continue
 		}
-		if err := r.SetupWithManager(mgr); err != nil {
+		if err := r.SetupWithManager(mgr, guard); err != nil {
 			return err
 		}
 	}

@@ -86,50 +86,54 @@ func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := wakeup.IndexByNodeSet(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
+	guard, err := addClaims(mgr, o)
+	if err != nil {
+		return err
+	}
 	if o.isEnabled(wakeUpReconciler) {
-		if err := addWakeUpReconciler(mgr, o); err != nil {
+		if err := addWakeUpReconciler(mgr, guard, o); err != nil {
 			return err
 		}
 	}
 	if o.isEnabled(tokenReconciler) {
-		if err := addTokenReconciler(mgr); err != nil {
+		if err := addTokenReconciler(mgr, guard); err != nil {
 			return err
 		}
 	}
 	if !o.isEnabled(nodeSetReconciler) && !o.isEnabled(clusterReconciler) {
-		return addDaemonReconcilers(mgr, o, nil)
+		return addDaemonReconcilers(mgr, guard, o, nil)
 	}
 	slurms, err := o.slurm.newClients(mgr, metrics.Registry)
 	if err != nil {
 		return err
 	}
-	if err := addDaemonReconcilers(mgr, o, slurms); err != nil {
+	if err := addDaemonReconcilers(mgr, guard, o, slurms); err != nil {
 		return err
 	}
-	return addSlurmReconcilers(ctx, mgr, o, slurms)
+	return addSlurmReconcilers(ctx, mgr, guard, o, slurms)
 }
 
-func addTokenReconciler(mgr ctrl.Manager) error {
+func addTokenReconciler(mgr ctrl.Manager, guard kube.Guard) error {
 	kube, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
 	return token.New(mgr.GetClient(), mgr.GetAPIReader(), access.NewSecretReader(kube), newRecorder(mgr), time.Now).
-		SetupWithManager(mgr)
+		SetupWithManager(mgr, guard)
 }
 
-func addWakeUpReconciler(mgr ctrl.Manager, o *options) error {
+func addWakeUpReconciler(mgr ctrl.Manager, guard kube.Guard, o *options) error {
 	demand, err := wakeup.NewCustomMetrics(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return err
 	}
-	return wakeup.New(mgr.GetClient(), demand, newRecorder(mgr), time.Now, o.wakeup).SetupWithManager(mgr)
+	return wakeup.New(mgr.GetClient(), demand, newRecorder(mgr), time.Now, o.wakeup).SetupWithManager(mgr, guard)
 }
 
 // addSlurmReconcilers adds the reconcilers that talk to Slurm. They share one client per cluster.
-func addSlurmReconcilers(ctx context.Context, mgr ctrl.Manager, o *options, slurms *slurmclients.Clusters) error {
+func addSlurmReconcilers(ctx context.Context, mgr ctrl.Manager, guard kube.Guard, o *options, slurms *slurmclients.Clusters) error {
 	if o.isEnabled(clusterReconciler) {
-		if err := cluster.New(mgr.GetClient(), slurms, time.Now).SetupWithManager(mgr); err != nil {
+		if err := cluster.New(mgr.GetClient(), slurms, time.Now).SetupWithManager(mgr, guard); err != nil {
 			return err
 		}
 	}
@@ -142,7 +146,7 @@ func addSlurmReconcilers(ctx context.Context, mgr ctrl.Manager, o *options, slur
 	}
 	workers := nodeset.New(mgr.GetClient(), mgr.GetAPIReader(), clusterLookup(slurms), newRecorder(mgr),
 		nodeset.NewMetrics(metrics.Registry), time.Now, cfg)
-	return workers.SetupWithManager(ctx, mgr, slurms.ChangeSource(workers.Requests))
+	return workers.SetupWithManager(ctx, mgr, guard, slurms.ChangeSource(workers.Requests))
 }
 
 func newRecorder(mgr ctrl.Manager) events.EventRecorder {

@@ -173,7 +173,7 @@ func (r *Reconciler) patchStatus(ctx context.Context, a *v1beta1.Accounting, obs
 
 // SetupWithManager registers the reconciler with the manager. It reconciles Accountings that change, and
 // those whose objects or accounts change, or other daemons in their namespace.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, guard kube.Guard) error {
 	ofConfigMap := kube.RequestMatching(r.Client, &v1beta1.AccountingList{},
 		func(a *v1beta1.Accounting, config client.Object) bool {
 			return kube.IsForDaemon(config, v1beta1.AppSlurmdbd, a.Name) ||
@@ -188,7 +188,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1beta1.RestApi{}, inNamespace, upgrade.OnChange()).
 		Watches(&v1beta1.LoginSet{}, inNamespace, upgrade.OnChange()).
 		Watches(&v1beta1.NodeSet{}, inNamespace, upgrade.OnReleaseChange()).
-		Complete(r)
+		Complete(guard.Wrap(r))
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler of Accountings: %w", err)
 	}

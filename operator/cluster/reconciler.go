@@ -40,11 +40,11 @@ func New(c client.Client, clients *slurmclients.Clusters, now func() time.Time) 
 
 // SetupWithManager makes the manager run the reconciler for every Cluster that changes or has a new
 // reading.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, guard kube.Guard) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("cluster").
 		For(&v1beta1.Cluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(r.clients.ChangeSource(requestsForKey)).
-		Complete(r)
+		Complete(guard.Wrap(r))
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler of Clusters: %w", err)
 	}

@@ -23,7 +23,7 @@ func UncachedObjects() []client.Object { return []client.Object{&corev1.ConfigMa
 
 // SetupWithManager registers the reconciler with the manager. It reconciles Controllers that change,
 // and those whose objects, ConfigMaps, NodeSets, autoscalers, Accountings, RestApis or LoginSets change.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, guard kube.Guard) error {
 	err := kube.NewDaemonController(mgr, &v1beta1.Controller{}, &appsv1.StatefulSet{}).
 		WatchesMetadata(&corev1.ConfigMap{}, r.requestMatching(usesConfigMap)).
 		Watches(&v1beta1.NodeSet{}, r.requestMatching(isJoinedByNodeSet)).
@@ -31,7 +31,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1beta1.RestApi{}, r.requestMatching(isServed), upgrade.OnChange()).
 		Watches(&v1beta1.LoginSet{}, r.requestMatching(isServed), upgrade.OnChange()).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, r.requestMatching(isInNamespace), kube.OnSpecChange()).
-		Complete(r)
+		Complete(guard.Wrap(r))
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler of Controllers: %w", err)
 	}

@@ -18,6 +18,17 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
+// Guard wraps a reconciler, such as to keep it from objects that are not the operator's. A nil Guard does nothing.
+type Guard func(reconcile.Reconciler) reconcile.Reconciler
+
+// Wrap returns the reconciler that a controller calls.
+func (g Guard) Wrap(r reconcile.Reconciler) reconcile.Reconciler {
+	if g == nil {
+		return r
+	}
+	return g(r)
+}
+
 // NewDaemonController returns the builder of a controller of a kind whose objects stand for daemons of Slurm. It
 // reconciles objects whose specification changes, and those of which an owned workload or Service changes.
 func NewDaemonController(mgr ctrl.Manager, kind, workload client.Object) *builder.Builder {

@@ -60,7 +60,7 @@ func New(c client.Client, uncached client.Reader,
 
 // SetupWithManager registers the reconciler with the manager. It reconciles LoginSets that change, and
 // those whose objects, Controllers or Accountings change.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, guard kube.Guard) error {
 	ofController := kube.RequestMatching(r.Client, &v1beta1.LoginSetList{},
 		func(l *v1beta1.LoginSet, c client.Object) bool { return l.Spec.ControllerRef.Name == c.GetName() })
 	inNamespace := kube.RequestMatching(r.Client, &v1beta1.LoginSetList{},
@@ -68,7 +68,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	err := kube.NewDaemonController(mgr, &v1beta1.LoginSet{}, &appsv1.Deployment{}).
 		Watches(&v1beta1.Controller{}, ofController, upgrade.OnChange()).
 		Watches(&v1beta1.Accounting{}, inNamespace, upgrade.OnChange()).
-		Complete(r)
+		Complete(guard.Wrap(r))
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler of LoginSets: %w", err)
 	}

@@ -63,7 +63,7 @@ func withoutImages(obj any) (any, error) {
 // SetupWithManager registers the reconciler with the manager. It reconciles NodeSets that change,
 // and those whose pods, Service, disruption budget, Kubernetes nodes, HPAs, Controllers or Clusters change. changed delivers
 // new readings of Slurm by the object that stands for the cluster; it may be nil.
-func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, changed source.Source) error {
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, guard kube.Guard, changed source.Source) error {
 	if err := AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, cha
 	if changed != nil {
 		b = b.WatchesRawSource(changed)
 	}
-	return b.Complete(r)
+	return b.Complete(guard.Wrap(r))
 }
 
 // maxPodDelay is the longest delay of a reconciliation to wait for more pods of the NodeSet to

@@ -56,14 +56,14 @@ func New(c client.Client, uncached client.Reader, recorder events.EventRecorder,
 
 // SetupWithManager registers the reconciler with the manager. It reconciles RestApis that change, and
 // those whose objects, Controllers, Accountings or included files change.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, guard kube.Guard) error {
 	inNamespace := kube.RequestMatching(r.Client, &v1beta1.RestApiList{},
 		func(*v1beta1.RestApi, client.Object) bool { return true })
 	err := kube.NewDaemonController(mgr, &v1beta1.RestApi{}, &appsv1.Deployment{}).
 		Watches(&v1beta1.Controller{}, inNamespace, upgrade.OnChange()).
 		Watches(&v1beta1.Accounting{}, inNamespace, upgrade.OnChange()).
 		WatchesMetadata(&corev1.ConfigMap{}, kube.RequestMatching(r.Client, &v1beta1.RestApiList{}, isConfigured)).
-		Complete(r)
+		Complete(guard.Wrap(r))
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler of RestApis: %w", err)
 	}

@@ -81,14 +81,14 @@ func (r *Reconciler) kinds() []kind {
 }
 
 // SetupWithManager registers the reconciler with the manager. It reconciles Controllers whose annotations change.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, guard kube.Guard) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("rotation").
 		For(&v1beta1.Controller{}, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		WithOptions(controller.Options{
 			EnableWarmup:   new(true), // a new leader starts with filled caches
 			LogConstructor: kube.NewLogConstructor(mgr.GetLogger(), "rotation", "controller"),
 		}).
-		Complete(r)
+		Complete(guard.Wrap(r))
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler of keys: %w", err)
 	}

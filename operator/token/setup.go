@@ -14,13 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/kube"
 )
 
 // SetupWithManager makes the manager run the reconciler for every Token that changes, when a token
 // is due for renewal, and periodically: Secrets are not watched, because the right to watch Secrets
 // includes the right to read all of them. While the key of a Controller is being replaced (package rotation), each step is a
 // change of the Tokens of its namespace.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, guard kube.Guard) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("token").
 		For(&v1beta1.Token{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1beta1.Controller{}, handler.EnqueueRequestsFromMapFunc(r.listTokens),
@@ -29,7 +30,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 				DeleteFunc: func(event.DeleteEvent) bool { return false },
 				UpdateFunc: func(e event.UpdateEvent) bool { return rotationStep(e.ObjectOld) != rotationStep(e.ObjectNew) },
 			})).
-		Complete(r)
+		Complete(guard.Wrap(r))
 	if err != nil {
 		return fmt.Errorf("setting the reconciler of Tokens up: %w", err)
 	}

@@ -47,7 +47,7 @@ func CacheOptions() map[client.Object]cache.ByObject {
 // SetupWithManager makes the manager run the reconciler for every NodeSet whose spec or annotations
 // change, and for the targets of every HPA that changes. NodeSets that wait for demand or for its
 // end are reconciled again without a change. It requires IndexByNodeSet.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, guard kube.Guard) error {
 	changed := predicate.Or[client.Object](predicate.GenerationChangedPredicate{},
 		predicate.AnnotationChangedPredicate{})
 	return ctrl.NewControllerManagedBy(mgr).
@@ -63,7 +63,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			EnableWarmup:            new(true), // a new leader starts with filled caches
 			LogConstructor:          kube.NewLogConstructor(mgr.GetLogger(), "wakeup", "nodeset"),
 		}).
-		Complete(r)
+		Complete(guard.Wrap(r))
 }
 
 // NodeSetNames returns the name of the NodeSet that an HPA scales, or nothing.

@@ -123,9 +123,9 @@ func startReconcilers(t *testing.T, c *realkube.Cluster) {
 	clients := slurmclients.New(slurmclients.Config{Access: access.Config{Secrets: kube},
 		Cache: slurmclient.CacheConfig{Period: 100 * time.Millisecond}})
 	must(t, clients.SetupWithManager(mgr))
-	must(t, cluster.New(mgr.GetClient(), clients, time.Now).SetupWithManager(mgr))
+	must(t, cluster.New(mgr.GetClient(), clients, time.Now).SetupWithManager(mgr, nil))
 	must(t, token.New(mgr.GetClient(), mgr.GetAPIReader(), kube, mgr.GetEventRecorder("test"),
-		time.Now).SetupWithManager(mgr))
+		time.Now).SetupWithManager(mgr, nil))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- mgr.Start(ctx) }()

@@ -95,7 +95,7 @@ func startNodeSetReconciler(t *testing.T, c *realkube.Cluster) {
 		}
 		return nil
 	}, mgr.GetEventRecorder("test"), nodeset.NewMetrics(prometheus.NewRegistry()), time.Now, nodeset.DefaultConfig())
-	must(t, workers.SetupWithManager(ctx, mgr, clients.ChangeSource(workers.Requests)))
+	must(t, workers.SetupWithManager(ctx, mgr, nil, clients.ChangeSource(workers.Requests)))
 	done := make(chan error)
 	go func() { done <- mgr.Start(ctx) }()
 	t.Cleanup(func() { cancel(); must(t, <-done) })

@@ -1,0 +1,265 @@
+package claims
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Claims holds the Leases of the namespaces in which this operator reconciles objects.
+type Claims struct {
+	identity Identity
+	// client reads and writes without a cache.
+	client client.Client
+	log    logr.Logger
+	now    func() time.Time
+
+	started chan struct{} // closed when ctx and lost are set
+	ctx     context.Context
+	lost    context.CancelCauseFunc
+	keepers sync.WaitGroup
+
+	mu         sync.Mutex
+	namespaces map[string]*namespace
+	stopped    bool // no further namespace is kept
+}
+
+// namespace is what an operator knows of one.
+type namespace struct {
+	name   string
+	looked chan struct{} // closed after the first look at the Lease
+	// running are the reconciliations in the namespace. It grows only while the Lease is ours.
+	running sync.WaitGroup
+
+	mu    sync.Mutex
+	seen  seen
+	until time.Time // how long the Lease is ours; zero if it is not
+}
+
+// New returns the Claims of an installation. Its client must not read from a cache.
+func New(identity Identity, c client.Client, log logr.Logger) *Claims {
+	return &Claims{identity: identity, client: c, log: log, now: time.Now, started: make(chan struct{}), namespaces: map[string]*namespace{}}
+}
+
+// NeedLeaderElection: one replica of an installation holds the Leases.
+func (c *Claims) NeedLeaderElection() bool { return true }
+
+// Start keeps the Leases until ctx ends, and releases them when the reconciliations have ended. It returns an error if a namespace was
+// lost to another operator.
+func (c *Claims) Start(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c.ctx, c.lost = ctx, cancel
+	close(c.started)
+	<-ctx.Done()
+	c.mu.Lock()
+	c.stopped = true
+	c.mu.Unlock()
+	c.keepers.Wait()
+	if cause := context.Cause(ctx); cause != ctx.Err() { //nolint:errorlint // whether there is another cause
+		return cause
+	}
+	return nil
+}
+
+// Guard returns a reconciler that reconciles the objects of namespaces which are this operator's. It returns at once for others, and
+// looks again later.
+func (c *Claims) Guard(r reconcile.Reconciler) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+		leave, err := c.enter(ctx, request.Namespace)
+		if leave == nil {
+			return reconcile.Result{RequeueAfter: renewInterval}, err
+		}
+		defer leave()
+		return r.Reconcile(ctx, request)
+	})
+}
+
+// enter reports whether the namespace is ours: then it returns a function to call when the reconciliation has ended. It blocks until the
+// Lease was looked at once.
+func (c *Claims) enter(ctx context.Context, name string) (leave func(), err error) {
+	select {
+	case <-c.started:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	n := c.find(name)
+	if n == nil {
+		return nil, context.Canceled
+	}
+	select {
+	case <-n.looked:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return n.begin(c.now()), nil
+}
+
+// find returns a namespace, whose Lease is kept from the first call on, or nil after the end.
+func (c *Claims) find(name string) *namespace {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.namespaces[name]
+	if n == nil && !c.stopped {
+		n = &namespace{name: name, looked: make(chan struct{})}
+		c.namespaces[name] = n
+		c.keepers.Go(func() { c.keep(n) })
+	}
+	return n
+}
+
+// keep looks at the Lease of a namespace until the context ends, and releases it then.
+func (c *Claims) keep(n *namespace) {
+	var reported string
+	report := func(text string, err error) {
+		if text != reported && text != "" {
+			c.log.Info(text, "namespace", n.name, "err", err)
+		}
+		reported = text
+	}
+	timer := time.NewTicker(renewInterval)
+	defer timer.Stop()
+	for first := true; ; first = false {
+		report(c.look(c.ctx, n))
+		if first {
+			close(n.looked)
+		}
+		select {
+		case <-c.ctx.Done():
+			c.release(n)
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// look reads the Lease of a namespace and does what is to be done about it. It returns what there is to report.
+func (c *Claims) look(ctx context.Context, n *namespace) (text string, err error) {
+	lease := &coordinationv1.Lease{}
+	begin := c.now()
+	err = c.client.Get(ctx, client.ObjectKey{Namespace: n.name, Name: LeaseName}, lease)
+	isNew := apierrors.IsNotFound(err)
+	if err != nil && !isNew {
+		return c.withoutLease(n, err)
+	}
+	lease.Namespace, lease.Name = n.name, LeaseName
+	s := n.look(begin, lease)
+	do := c.identity.decide(begin, s, lease.Annotations[annotationScope])
+	switch {
+	case do == giveUp:
+		c.lose(n, fmt.Errorf("the operator %s manages namespace %s from now on: it names the namespace, and this operator manages all", s.wantedBy, n.name))
+		return "", nil
+	case do != hold && !n.heldUntil().IsZero():
+		c.lose(n, fmt.Errorf("the operator %s has taken namespace %s", s.holder, n.name))
+		return "", nil
+	case do == wait:
+		return fmt.Sprintf("another operator (%s) manages the namespace", s.holder), nil
+	}
+	c.identity.change(begin, lease, do)
+	if isNew {
+		err = c.client.Create(ctx, lease)
+	} else {
+		err = c.client.Update(ctx, lease)
+	}
+	switch {
+	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
+		return "", nil // the next look sees what has changed
+	case err != nil:
+		return c.withoutLease(n, err)
+	case do == ask:
+		return fmt.Sprintf("another operator (%s) manages the namespace, and is asked to give it up", s.holder), nil
+	}
+	n.hold(begin.Add(holdDuration))
+	return "", nil
+}
+
+// withoutLease decides what a request that failed means. In a namespace that is being deleted no Lease can be created, and finalizers are
+// still to be removed. Where the operator has no rights for Leases it works as if it were alone.
+func (c *Claims) withoutLease(n *namespace, err error) (string, error) {
+	switch {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		if n.isFree() {
+			n.hold(c.now().Add(holdDuration))
+		}
+		return "", nil
+	case apierrors.IsForbidden(err):
+		n.hold(c.now().Add(holdDuration))
+		return "cannot claim the namespace, so another operator may manage it, too", err
+	}
+	return "cannot read or write Lease " + LeaseName, err
+}
+
+// lose ends the process: it has nothing to do with the namespace any more, and what it remembers will be wrong.
+func (c *Claims) lose(n *namespace, why error) {
+	c.log.Info("stopping to start again", "reason", why.Error())
+	c.lost(why)
+}
+
+// release gives a Lease up that is ours, when no reconciliation runs in the namespace.
+func (c *Claims) release(n *namespace) {
+	if n.heldUntil().IsZero() {
+		return
+	}
+	n.hold(time.Time{})
+	n.running.Wait()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), releaseTimeout)
+	defer cancel()
+	lease := &coordinationv1.Lease{}
+	err := c.client.Get(ctx, client.ObjectKey{Namespace: n.name, Name: LeaseName}, lease)
+	if err == nil && holderOf(lease) == c.identity.Name {
+		c.identity.change(c.now(), lease, giveUp)
+		err = c.client.Update(ctx, lease)
+	}
+	if client.IgnoreNotFound(err) != nil {
+		c.log.Info("cannot release the namespace: others wait until the Lease expires", "namespace", n.name, "err", err)
+	}
+}
+
+// releaseTimeout is how long the release of a Lease may take.
+const releaseTimeout = 5 * time.Second
+
+// begin begins a reconciliation if the Lease is ours, and returns the function that ends it.
+func (n *namespace) begin(now time.Time) (end func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !now.Before(n.until) {
+		return nil
+	}
+	n.running.Add(1)
+	return n.running.Done
+}
+
+func (n *namespace) heldUntil() time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.until
+}
+
+func (n *namespace) hold(until time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.until = until
+}
+
+// look records what is seen of the Lease.
+func (n *namespace) look(now time.Time, l *coordinationv1.Lease) seen {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.seen = n.seen.next(now, l)
+	return n.seen
+}
+
+// isFree reports whether no other operator was seen to hold the Lease.
+func (n *namespace) isFree() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.seen.holder == "" || !n.until.IsZero()
+}
