@@ -48,7 +48,7 @@ func (r *Reconciler) createPassword(ctx context.Context, a *v1beta1.Accounting) 
 		return nil
 	case apierrors.IsForbidden(err):
 		return problem.New(v1beta1.ReasonForbidden, "the operator may not create Secret %s: add the namespace to the chart's "+
-			"rbac.secretNamespaces, and leave rbac.writeSecrets on", ref.Name)
+			"rbac.secretNamespaces, and leave rbac.writeSecrets on (%v)", ref.Name, err)
 	case err != nil:
 		return fmt.Errorf("creating Secret %s: %w", ref.Name, err)
 	}

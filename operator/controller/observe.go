@@ -137,8 +137,7 @@ func (r *Reconciler) findNodeSets(ctx context.Context, c *v1beta1.Controller, fi
 			continue
 		}
 		workers += scaling.MaxWorkers(n, hpas.Items)
-		workerShape, _ := shape.OfNodeSet(n)
-		s := slurmconf.NodeSet{Name: n.Name, HasSSH: n.Spec.HasSSH(), GRES: workerShape.GRES}
+		s := slurmconf.NodeSet{Name: n.Name, HasSSH: n.Spec.HasSSH(), GRES: shape.GRESOfNodeSet(n)}
 		if p := n.Spec.Partition; p != nil {
 			s.HasPartition, s.PartitionOptions = p.Enabled, p.Config
 		}

@@ -111,8 +111,7 @@ func awaitedGRES(n *v1beta1.NodeSet, c *v1beta1.Controller) []string {
 	if c.Status.GresTypes == nil || c.Spec.External {
 		return nil
 	}
-	have, _ := shape.OfNodeSet(n)
-	return slices.DeleteFunc(slurmconf.GRESKinds(have.GRES), func(kind string) bool { return slices.Contains(c.Status.GresTypes, kind) })
+	return slices.DeleteFunc(slurmconf.GRESKinds(shape.GRESOfNodeSet(n)), func(kind string) bool { return slices.Contains(c.Status.GresTypes, kind) })
 }
 
 func (r *Reconciler) resolveController(ctx context.Context, s *observation, name string) (refs.Slurmctld, error) {

@@ -89,3 +89,19 @@ func Condition(hpa *autoscalingv2.HorizontalPodAutoscaler,
 	}
 	return nil
 }
+
+// RequiredNodesMetric is the custom metric of the workers that the jobs of a NodeSet require, which HPAs of NodeSets use.
+const RequiredNodesMetric = "slurm_nodeset_required_nodes"
+
+// RequiredNodesTarget returns the averageValue of an HPA's metric of the required nodes of the NodeSet that it scales, in thousandths, or 0
+// if it has none. Other metrics do not matter: the HPA takes the largest of their numbers.
+func RequiredNodesTarget(hpa *autoscalingv2.HorizontalPodAutoscaler) int64 {
+	for _, m := range hpa.Spec.Metrics {
+		if o := m.Object; m.Type == autoscalingv2.ObjectMetricSourceType && o != nil && o.Metric.Name == RequiredNodesMetric &&
+			o.Metric.Selector == nil && o.DescribedObject.Kind == v1beta1.KindNodeSet && o.DescribedObject.Name == hpa.Spec.ScaleTargetRef.Name &&
+			o.Target.Type == autoscalingv2.AverageValueMetricType && o.Target.AverageValue != nil {
+			return max(0, o.Target.AverageValue.MilliValue())
+		}
+	}
+	return 0
+}

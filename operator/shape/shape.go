@@ -39,6 +39,12 @@ func OfNodeSet(n *v1beta1.NodeSet) (s Shape, known bool) {
 	return s, s.CPUs > 0
 }
 
+// GRESOfNodeSet returns the generic resources that the NodeSet's Slurm nodes state, in the form of Gres (slurm.conf(5)). GPUs among the
+// limits alone are none: slurmd does not report them.
+func GRESOfNodeSet(n *v1beta1.NodeSet) string {
+	return slurmconf.ParseOptions(n.Spec.ExtraConf).Value("Gres")
+}
+
 // applyConf overrides the shape with the options of a NodeName line (slurm.conf(5)). It ignores
 // values that should be numbers and are not.
 func (s *Shape) applyConf(text string) {

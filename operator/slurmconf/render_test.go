@@ -121,7 +121,7 @@ func TestGRESOfNodeSets(t *testing.T) {
 			"AccountingStorageTRES=gres/fpga,gres/gpu,gres/gpu:a100_3g.20gb,gres/gpu:h100,gres/nic,gres/shard\n"},
 		{"no gres.conf", "a.team", "", gpus, ""},
 		{"a type that looks like a number", "a.team", "", []NodeSet{{Name: "a", GRES: "gpu:4090:2,gpu:80G:1,gpu:2,gpu:3"}},
-			"GresTypes=gpu\nAccountingStorageTRES=gres/gpu,gres/gpu:4090,gres/gpu:80G\n"},
+			"GresTypes=gpu\nAccountingStorageTRES=gres/gpu,gres/gpu:4090,gres/gpu:80g\n"},
 		{"sockets", "a.team", "", []NodeSet{{Name: "a", GRES: "gpu:h100:4(S:0,1,2),NONE"}},
 			"GresTypes=gpu\nAccountingStorageTRES=gres/gpu,gres/gpu:h100\n"},
 		{"parts of GPUs", "", "", []NodeSet{{Name: "a", GRES: "shard:8"}, {Name: "b", GRES: "mps:100"}}, "GresTypes=gpu,mps,shard\n"},
@@ -177,11 +177,13 @@ func TestGRESThatGo(t *testing.T) {
 		nodeSets    []NodeSet
 		want        string
 	}{
-		{"the last NodeSet with GPUs", "", []string{"gpu"}, []string{"gres/gpu", "gres/gpu:h100"}, nil, "AccountingStorageTRES=gres/gpu,gres/gpu:h100\n"},
+		{"the last NodeSet with GPUs", "", []string{"gpu"}, []string{"gres/gpu", "gres/gpu:h100"}, nil,
+			"GresTypes=gpu\nAccountingStorageTRES=gres/gpu,gres/gpu:h100\n"},
 		{"another kind", "", []string{"gpu"}, []string{"gres/gpu"}, []NodeSet{{Name: "a", GRES: "nic:2"}},
 			"GresTypes=nic,gpu\nAccountingStorageTRES=gres/gpu,gres/nic\n"},
 		{"another kind that is in force", "", []string{"gpu", "nic"}, nil, []NodeSet{{Name: "a", GRES: "nic:2"}},
-			"GresTypes=nic\nAccountingStorageTRES=gres/nic\n"},
+			"GresTypes=nic,gpu\nAccountingStorageTRES=gres/nic\n"},
+		{"the user's kinds, and none is new", "GresTypes=nic\n", []string{"gpu", "nic"}, nil, []NodeSet{{Name: "a", GRES: "nic:2"}}, ""},
 		{"the user's list", "AccountingStorageTRES=cpu\n", nil, []string{"gres/gpu"}, nil, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

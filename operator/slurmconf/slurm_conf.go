@@ -68,7 +68,8 @@ type SlurmConf struct {
 	Prologs, Epilogs, ControllerPrologs, ControllerEpilogs []string
 	// NodeSets are the NodeSets of the cluster.
 	NodeSets []NodeSet
-	// KnownGRES are the kinds of GRES in force. They stay while another one comes, which would wait for jobs with these otherwise.
+	// KnownGRES are the kinds of GRES in force. They stay unless the user lists others, so that the
+	// configuration does not wait for jobs with them.
 	KnownGRES []string
 	// AccountedTRES are those of the slurm.conf before, which stay.
 	AccountedTRES []string

@@ -8,8 +8,9 @@ import (
 )
 
 // tresPattern matches a TRES that slurmdbd makes, as a list or a weight names it. The others are built in; slurmctld ends with one of
-// another kind, and with a kind without a name (measured: docs/development/slurm.md).
-var tresPattern = regexp.MustCompile(`(?i)\b(?:gres|license|bb|fs|ic)/[^\s,="\\]+`)
+// another kind, and with a kind without a name (measured: docs/development/slurm.md). What a name may have is narrow, since it goes into
+// the database without a trial.
+var tresPattern = regexp.MustCompile(`(?i)\b(?:gres|license|bb|fs|ic)/[A-Za-z0-9_.:@/-]{1,200}`)
 
 // weightsPattern matches the weights of TRES in the line of a partition.
 var weightsPattern = regexp.MustCompile(`(?i)\bTRESBillingWeights[ \t]*[-+*/]?=[ \t]*(?:"[^"]*"|[^ \t]+)`)
@@ -67,9 +68,9 @@ func kindsOfGRES(nodeSets []NodeSet) (kinds, tres []string) {
 			if m == nil || strings.EqualFold(m[1], "none") {
 				continue
 			}
-			kinds, tres = append(kinds, m[1]), append(tres, "gres/"+m[1])
+			kinds, tres = append(kinds, m[1]), append(tres, strings.ToLower("gres/"+m[1]))
 			if m[2] != "" {
-				tres = append(tres, "gres/"+m[1]+":"+m[2])
+				tres = append(tres, strings.ToLower("gres/"+m[1]+":"+m[2]))
 			}
 			if m[1] == "shard" || m[1] == "mps" { // parts of GPUs, without which slurmctld does not start
 				kinds = append(kinds, "gpu")
@@ -106,7 +107,8 @@ func AccountedTRES(settings []Setting) []string {
 // gresAssignments returns the GRES that slurmctld must know for the NodeSets, and those that are accounted. theirs are the settings of
 // the user. Kinds that their GresTypes lacks are added to it. Their AccountingStorageTRES replaces ours, which also has
 // what weights name: slurmctld does not start with weights of TRES that are not accounted. Ours loses none of those that it had:
-// slurmctld forgets what was used of a TRES that it does not account any more, for good.
+// slurmctld forgets what was used of a TRES that it does not account any more, for good. Nor does our GresTypes lose a kind: jobs that ask
+// for it would hold the configuration, and nothing comes of a kind that no node has.
 func (c SlurmConf) gresAssignments(theirs []Setting) []assignment {
 	var out []assignment
 	var kinds, tres []string
@@ -114,10 +116,11 @@ func (c SlurmConf) gresAssignments(theirs []Setting) []assignment {
 		kinds, tres = kindsOfGRES(c.NodeSets)
 	}
 	given := lastList(theirs, "GresTypes")
-	if all := MergeLists(slices.Clone(given), kinds); len(all) > len(given) {
-		if slices.ContainsFunc(all, func(kind string) bool { return !slices.Contains(c.KnownGRES, kind) }) {
-			all = MergeLists(all, c.KnownGRES)
-		}
+	all := MergeLists(slices.Clone(given), kinds)
+	if isNew := func(kind string) bool { return !slices.Contains(c.KnownGRES, kind) }; len(given) == 0 || slices.ContainsFunc(all, isNew) {
+		all = MergeLists(all, c.KnownGRES)
+	}
+	if len(all) > len(given) {
 		out = append(out, assignment{name: "GresTypes", value: strings.Join(all, ","), followsTheirs: true})
 	}
 	if !c.hasSlurmdbd(theirs) {
@@ -126,6 +129,9 @@ func (c SlurmConf) gresAssignments(theirs []Setting) []assignment {
 	tres = append(tres, c.AccountedTRES...)
 	weighted := slices.Clone(theirs)
 	for _, n := range c.NodeSets {
+		if !n.HasPartition {
+			continue
+		}
 		weighted = append(weighted, Setting{Name: "PartitionName", Text: n.PartitionOptions})
 	}
 	for _, s := range weighted {

@@ -53,10 +53,22 @@ func newHPA(name string) *autoscalingv2.HorizontalPodAutoscaler {
 	}
 }
 
-// isNew makes the NodeSet one whose spec nobody has changed yet.
+// isNew makes the NodeSet one whose spec nobody has changed yet, and for which Slurm accepts jobs.
 func isNew(s *observation) {
 	s.nodeSet.Generation, s.nodeSet.CreationTimestamp = 1, metav1.NewTime(now.Add(-time.Minute))
+	withSubmittable("True", "Records")(s)
+	for i := range s.hpas {
+		s.hpas[i].Spec.Metrics = []autoscalingv2.MetricSpec{requiredNodes()}
+	}
 }
+
+func withSubmittable(status metav1.ConditionStatus, reason string) option {
+	return func(s *observation) {
+		v1beta1.SetCondition(&s.nodeSet.Status.Conditions, v1beta1.ConditionSubmittable, metav1.Condition{Status: status, Reason: reason}, 1, now)
+	}
+}
+
+func withoutConditions(s *observation) { s.nodeSet.Status.Conditions = nil }
 
 // withUnseenZero makes the zero one that began after the last leader wrote the condition, with replicas, two
 // minutes ago. The HPA was created one minute ago.
@@ -148,6 +160,8 @@ func withAwakeHPA(s *observation) {
 
 // withNewHPA removes the conditions of the HPA, as if it was just created.
 func withNewHPA(s *observation) { s.hpas[0].Status.Conditions = nil }
+
+func withMaxReplicas(n int32) option { return func(s *observation) { s.hpas[0].Spec.MaxReplicas = n } }
 
 func withMinReplicas(n int32) option { return func(s *observation) { s.hpas[0].Spec.MinReplicas = &n } }
 

@@ -13,6 +13,8 @@ import (
 	custommetrics "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
 // DemandSource returns how many nodes the jobs of a NodeSet require.
@@ -22,10 +24,6 @@ type DemandSource interface {
 	// must never be taken for zero. It blocks until ctx ends at the latest.
 	RequiredNodes(ctx context.Context, namespace, name string) (n int64, at time.Time, err error)
 }
-
-// RequiredNodesMetric is the custom metric that CustomMetrics reads, and that HPAs of NodeSets
-// should use.
-const RequiredNodesMetric = "slurm_nodeset_required_nodes"
 
 // CustomMetrics is a DemandSource that reads custom.metrics.k8s.io as an HPA does. It returns the
 // number that the HPA would get and needs no access to Slurm.
@@ -49,10 +47,10 @@ func NewCustomMetrics(cfg *rest.Config, client *http.Client) (*CustomMetrics, er
 func (c *CustomMetrics) RequiredNodes(ctx context.Context, namespace, name string) (int64, time.Time, error) {
 	body, err := c.client.Get().
 		AbsPath("apis", custommetrics.SchemeGroupVersion.Group, custommetrics.SchemeGroupVersion.Version,
-			"namespaces", namespace, "nodesets.slinky.slurm.net", name, RequiredNodesMetric).
+			"namespaces", namespace, "nodesets.slinky.slurm.net", name, scaling.RequiredNodesMetric).
 		DoRaw(ctx)
 	if err != nil {
-		return 0, time.Time{}, fmt.Errorf("reading %s: %w", RequiredNodesMetric, err)
+		return 0, time.Time{}, fmt.Errorf("reading %s: %w", scaling.RequiredNodesMetric, err)
 	}
 	return decodeMetric(body, name)
 }
@@ -62,24 +60,24 @@ func (c *CustomMetrics) RequiredNodes(ctx context.Context, namespace, name strin
 func decodeMetric(body []byte, name string) (int64, time.Time, error) {
 	var list custommetrics.MetricValueList
 	if err := json.Unmarshal(body, &list); err != nil {
-		return 0, time.Time{}, fmt.Errorf("decoding %s: %w", RequiredNodesMetric, err)
+		return 0, time.Time{}, fmt.Errorf("decoding %s: %w", scaling.RequiredNodesMetric, err)
 	}
 	if len(list.Items) != 1 {
-		return 0, time.Time{}, fmt.Errorf("decoding %s: there are %d values, not one", RequiredNodesMetric,
+		return 0, time.Time{}, fmt.Errorf("decoding %s: there are %d values, not one", scaling.RequiredNodesMetric,
 			len(list.Items))
 	}
 	item := list.Items[0]
 	n := item.Value.Value() // rounds up
 	switch {
 	case item.DescribedObject.Name != name:
-		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is of %q", RequiredNodesMetric,
+		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is of %q", scaling.RequiredNodesMetric,
 			item.DescribedObject.Name)
 	case item.Timestamp.IsZero():
-		return 0, time.Time{}, fmt.Errorf("decoding %s: the value has no time", RequiredNodesMetric)
+		return 0, time.Time{}, fmt.Errorf("decoding %s: the value has no time", scaling.RequiredNodesMetric)
 	case item.Value.AsApproximateFloat64() > math.MaxInt32: // Value is 0 or wraps around
-		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is more than %d", RequiredNodesMetric, math.MaxInt32)
+		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is more than %d", scaling.RequiredNodesMetric, math.MaxInt32)
 	case item.Value.Sign() < 0:
-		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is %s", RequiredNodesMetric, item.Value.String())
+		return 0, time.Time{}, fmt.Errorf("decoding %s: the value is %s", scaling.RequiredNodesMetric, item.Value.String())
 	}
 	return n, item.Timestamp.Time, nil
 }

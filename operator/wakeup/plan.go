@@ -101,6 +101,10 @@ func planWithoutAutoscaler(s observation) actions {
 // planBeginning decides whether a new NodeSet begins at zero: if no job needs it. While that is unknown, its first worker waits
 // (scaling.AwaitsBeginning).
 func (c Config) planBeginning(now time.Time, s observation) actions {
+	if !meta.IsStatusConditionTrue(s.nodeSet.Status.Conditions, v1beta1.ConditionSubmittable) {
+		return actions{requeueAfter: c.PollInterval, condition: conditionUnknown(v1beta1.ReasonDemandUnknown,
+			"it is new, and its records are not in Slurm yet, so that nobody can submit a job for it")}
+	}
 	if s.demand == nil {
 		return actions{needsDemand: true}
 	}
@@ -139,12 +143,19 @@ func (c Config) planAtZero(now time.Time, s observation, w wakeAnnotations) acti
 		return actions{needsDemand: true}
 	}
 	required, why := c.knownDemand(now, s.demand)
+	least := int64(0)
+	if from == zeroByAutoscaler && w.zeroAfter == 0 { // an HPA that is awake would keep as many
+		least = int64(scaling.MinReplicas(hpa))
+	}
 	switch {
 	case why != "":
 		return c.planUnknown(why)
-	case required > 0:
-		n := int32(min(required, int64(limit)))
+	case required > 0 || least > 0:
+		n := int32(min(max(required, least), int64(limit)))
 		message := fmt.Sprintf("it was at zero with HPA %s asleep and needed %d: set to %d", hpa.Name, required, n)
+		if required < int64(n) {
+			message = fmt.Sprintf("it was at zero with HPA %s asleep, whose minReplicas is %d now: set to %d", hpa.Name, least, n)
+		}
 		return actions{replicas: &n, requeueAfter: c.PollInterval,
 			condition: &wakeUpCondition{metav1.ConditionTrue, v1beta1.ReasonWoken, message}}
 	case from == zeroByAutoscaler && w.zeroAfter > 0:
@@ -203,7 +214,7 @@ func (c Config) planIdle(now time.Time, was idleTime, zeroAfter time.Duration) a
 
 func (c Config) planUnknown(why string) actions {
 	return actions{requeueAfter: c.PollInterval,
-		condition: conditionUnknown(v1beta1.ReasonDemandUnknown, "%s is unknown: %s", RequiredNodesMetric, why)}
+		condition: conditionUnknown(v1beta1.ReasonDemandUnknown, "%s is unknown: %s", scaling.RequiredNodesMetric, why)}
 }
 
 // knownDemand returns the number of a reading, or why it is unknown.

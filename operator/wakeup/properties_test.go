@@ -91,7 +91,7 @@ func TestReplicasAreWrittenOnlyForAReason(t *testing.T) {
 		case was == 0:
 			woken++
 			own := s.nodeSet.Spec.MaxReplicas
-			if n < 0 || n > s.hpas[0].Spec.MaxReplicas || own != nil && n > *own || int64(n) > s.demand.required {
+			if n < 0 || n > s.hpas[0].Spec.MaxReplicas || own != nil && n > *own || int64(n) > max(s.demand.required, int64(scaling.MinReplicas(&s.hpas[0]))) {
 				t.Fatalf("set to %d: %+v", n, s)
 			}
 		case n != 0:

@@ -32,7 +32,7 @@ func (c Config) planScaleUp(now time.Time, s observation, otherwise actions) act
 	if scaling.SpecReplicas(s.nodeSet) == 0 && !scaling.HasScaledToZero(hpa) {
 		return c.lookSoon(otherwise) // asleep, or paused
 	}
-	if why := whyUnpredictable(hpa, s.nodeSet.Name); why != "" {
+	if why := whyUnpredictable(hpa); why != "" {
 		return explainNoScaleUp(otherwise, why)
 	}
 	if s.demand == nil {
@@ -80,7 +80,7 @@ func explainNoScaleUp(a actions, why string) actions {
 }
 
 // whyUnpredictable returns why it cannot be known from outside what an HPA of a NodeSet would do, or an empty text.
-func whyUnpredictable(hpa *autoscalingv2.HorizontalPodAutoscaler, nodeSet string) string {
+func whyUnpredictable(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
 	if seen := hpa.Status.ObservedGeneration; seen == nil || *seen != hpa.Generation && hpa.Generation != 0 {
 		return fmt.Sprintf("HPA %s has not been evaluated since it was changed", hpa.Name)
 	}
@@ -89,8 +89,8 @@ func whyUnpredictable(hpa *autoscalingv2.HorizontalPodAutoscaler, nodeSet string
 			return fmt.Sprintf("condition %s of HPA %s is not True", kind, hpa.Name)
 		}
 	}
-	if requiredNodesTarget(hpa, nodeSet) == 0 {
-		return fmt.Sprintf("HPA %s has no Object metric %s of this NodeSet with an averageValue", hpa.Name, RequiredNodesMetric)
+	if scaling.RequiredNodesTarget(hpa) == 0 {
+		return fmt.Sprintf("HPA %s has no Object metric %s of this NodeSet with an averageValue", hpa.Name, scaling.RequiredNodesMetric)
 	}
 	if rules := scaleUpRules(hpa); rules != nil {
 		if rules.SelectPolicy != nil && *rules.SelectPolicy == autoscalingv2.DisabledPolicySelect {
@@ -101,19 +101,6 @@ func whyUnpredictable(hpa *autoscalingv2.HorizontalPodAutoscaler, nodeSet string
 		}
 	}
 	return ""
-}
-
-// requiredNodesTarget returns the averageValue of an HPA's metric of the required nodes, in thousandths, or 0 if it has none.
-// Other metrics do not matter: the HPA takes the largest of their numbers.
-func requiredNodesTarget(hpa *autoscalingv2.HorizontalPodAutoscaler, nodeSet string) int64 {
-	for _, m := range hpa.Spec.Metrics {
-		if o := m.Object; m.Type == autoscalingv2.ObjectMetricSourceType && o != nil && o.Metric.Name == RequiredNodesMetric &&
-			o.Metric.Selector == nil && o.DescribedObject.Kind == v1beta1.KindNodeSet && o.DescribedObject.Name == nodeSet &&
-			o.Target.Type == autoscalingv2.AverageValueMetricType && o.Target.AverageValue != nil {
-			return max(0, o.Target.AverageValue.MilliValue())
-		}
-	}
-	return 0
 }
 
 func scaleUpRules(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HPAScalingRules {
@@ -142,7 +129,7 @@ func toleranceOf(rules *autoscalingv2.HPAScalingRules) float64 {
 // they are not known.
 func nextReplicas(now time.Time, hpa *autoscalingv2.HorizontalPodAutoscaler, nodeSet *v1beta1.NodeSet, required int64,
 	changes replicaChanges) (n int32, why string) {
-	current, target := scaling.SpecReplicas(nodeSet), requiredNodesTarget(hpa, nodeSet.Name)
+	current, target := scaling.SpecReplicas(nodeSet), scaling.RequiredNodesTarget(hpa)
 	usage := float64(required) * 1000 / float64(target)
 	wanted := math.Ceil(usage)
 	// Within the tolerance, the HPA keeps what runs, with the workers that leave.

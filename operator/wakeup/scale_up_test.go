@@ -23,16 +23,21 @@ func withScaleUp(s *observation) {
 	s.changes = replicaChanges{since: now.Add(-time.Hour), last: 2}
 	hpa := &s.hpas[0]
 	hpa.Generation, hpa.Status.ObservedGeneration = 3, new(int64(3))
-	hpa.Spec.Metrics = []autoscalingv2.MetricSpec{{Type: autoscalingv2.ObjectMetricSourceType, Object: &autoscalingv2.ObjectMetricSource{
-		DescribedObject: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: "gpu"},
-		Metric:          autoscalingv2.MetricIdentifier{Name: RequiredNodesMetric},
-		Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType,
-			AverageValue: new(resource.MustParse("1"))}}}}
+	hpa.Spec.Metrics = []autoscalingv2.MetricSpec{requiredNodes()}
 	hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{
 		StabilizationWindowSeconds: new(int32), Tolerance: new(resource.MustParse("0")),
 		Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 100, PeriodSeconds: 15}}}}
 	withHPACondition(autoscalingv2.AbleToScale, corev1.ConditionTrue, "ReadyForNewScale")(s)
 	withHPACondition(autoscalingv2.ScalingActive, corev1.ConditionTrue, "ValidMetricFound")(s)
+}
+
+// requiredNodes returns the metric of the required nodes of NodeSet "gpu".
+func requiredNodes() autoscalingv2.MetricSpec {
+	return autoscalingv2.MetricSpec{Type: autoscalingv2.ObjectMetricSourceType, Object: &autoscalingv2.ObjectMetricSource{
+		DescribedObject: autoscalingv2.CrossVersionObjectReference{APIVersion: "slinky.slurm.net/v1beta1", Kind: "NodeSet", Name: "gpu"},
+		Metric:          autoscalingv2.MetricIdentifier{Name: scaling.RequiredNodesMetric},
+		Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType,
+			AverageValue: new(resource.MustParse("1"))}}}
 }
 
 // withRules changes scaleUp of the HPA.

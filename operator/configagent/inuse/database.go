@@ -36,6 +36,8 @@ func (j Judge) checkDatabase(ctx context.Context, inForce, wanted configagent.Fi
 		return nil
 	case !j.ReachesSlurmdbd(ctx, after):
 		return held(what)
+	case hasAssociations(before) && !j.hasStarted():
+		return held(what) // it starts with what was in force, and can answer then
 	case !j.hasStarted(), !hasAssociations(before), slurmdbdOf(before) != slurmdbdOf(after):
 		return nil // sacctmgr would ask nobody, or another slurmdbd
 	}

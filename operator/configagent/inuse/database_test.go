@@ -21,7 +21,9 @@ func TestWhatSlurmdbdMustKnow(t *testing.T) {
 			"database", ""}, // sacctmgr would ask the old one
 		{"built-in TRES", dbd, dbd + "AccountingStorageTRES=cpu,mem,gres/gpumem,node\n", "slurmdbd", ""},
 		{"another TRES, and a slurm.conf that sacctmgr cannot read", dbd, dbd + "AccountingStorageTRES=gres/gpu\n", "slurm.conf", ""},
-		{"another TRES, before slurmctld starts", dbd, dbd + "AccountingStorageTRES=gres/gpu\n", "slurmctld", ""},
+		{"another TRES, before slurmctld starts", dbd, dbd + "AccountingStorageTRES=gres/gpu\n", "slurmctld",
+			"SlurmdbdDown: it adds gres/gpu to AccountingStorageTRES"},
+		{"accounting, before slurmctld starts", "", dbd, "slurmctld", ""},
 		{"the same TRES", dbd + "AccountingStorageTRES=gres/gpu,cpu\n", dbd + "AccountingStorageTRES=cpu,gres/gpu\n", "slurmdbd", ""},
 		{"fewer TRES", dbd + "AccountingStorageTRES=gres/gpu\n", dbd, "slurmdbd", ""},
 		{"the last list counts", dbd, dbd + "AccountingStorageTRES=gres/gpu\nAccountingStorageTRES=\"\"\n", "slurmdbd", ""},

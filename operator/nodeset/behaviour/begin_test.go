@@ -6,6 +6,7 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,6 +19,9 @@ import (
 func hpaThatAllowsNone() *autoscalingv2.HorizontalPodAutoscaler {
 	hpa := hpaOfGPU(4)
 	hpa.Spec.MinReplicas = new(int32)
+	hpa.Spec.Metrics = []autoscalingv2.MetricSpec{{Type: autoscalingv2.ObjectMetricSourceType, Object: &autoscalingv2.ObjectMetricSource{
+		DescribedObject: hpa.Spec.ScaleTargetRef, Metric: autoscalingv2.MetricIdentifier{Name: scaling.RequiredNodesMetric},
+		Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewQuantity(1, resource.DecimalSI)}}}}
 	return hpa
 }
 
@@ -60,6 +64,25 @@ func TestANewNodeSetWaitsForTheDemand(t *testing.T) {
 			end(r)
 			if r.pollAndReconcile(); r.podNames() != "gpu-0" {
 				t.Errorf("then there is %q", r.podNames())
+			}
+		})
+	}
+}
+
+// TestANewNodeSetThatNobodyCanSubmitToHasItsWorker: without records Slurm accepts no job for it, so nothing would ever wake it.
+func TestANewNodeSetThatNobodyCanSubmitToHasItsWorker(t *testing.T) {
+	for name, change := range map[string]func(*v1beta1.NodeSet){
+		"no limits":   func(n *v1beta1.NodeSet) { n.Spec.ExtraConf, n.Spec.Slurmd.Raw = "", nil },
+		"hostNetwork": func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostNetwork": true}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newTestEnv(t, nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(4), change), hpaThatAllowsNone())
+			r.setNew()
+			for range 3 {
+				r.pollAndReconcile()
+			}
+			if got := r.podNames(); got == "" {
+				t.Error("there is no worker")
 			}
 		})
 	}
