@@ -42,6 +42,7 @@ type releaseOptions struct {
 	namespaces []string
 	// release and namespace are those of the Helm release.
 	release, namespace string
+	revision           int
 	timeout            time.Duration
 }
 
@@ -56,6 +57,7 @@ func newReleaseProgram(c releaseCommand) (*flags.Program, *releaseOptions) {
 	set = p.Group("Helm")
 	set.StringVar(&o.release, "release", "", "Name of the release. Required.")
 	set.StringVar(&o.namespace, "release-namespace", "", "Namespace of the release. Required.")
+	set.IntVar(&o.revision, "release-revision", 0, "Revision of the release. The deletion ends if Helm has another one.")
 	set.DurationVar(&o.timeout, "timeout", 0, "How long to wait. Default: until it is done.")
 	return p, o
 }
@@ -106,6 +108,6 @@ func (o *releaseOptions) openRelease(out io.Writer) (*helmrelease.Release, error
 	if err != nil {
 		return nil, fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
-	return &helmrelease.Release{Client: store, Name: o.release, Namespace: o.namespace, Namespaces: o.namespaces,
+	return &helmrelease.Release{Client: store, Name: o.release, Namespace: o.namespace, Revision: o.revision, Namespaces: o.namespaces,
 		Interval: time.Second, Logf: func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }}, nil
 }

@@ -263,3 +263,19 @@ func (n *namespace) isFree() bool {
 	defer n.mu.Unlock()
 	return n.seen.holder == "" || !n.until.IsZero()
 }
+
+// IsManaged reports whether an operator holds the Lease of a namespace, by a clock that may differ from the operator's by seconds. Where
+// it may not be known, such as without rights, there is one.
+func IsManaged(ctx context.Context, c client.Client, namespace string, now time.Time) (bool, error) {
+	lease := &coordinationv1.Lease{}
+	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: LeaseName}, lease)
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case apierrors.IsForbidden(err):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("reading Lease %s of namespace %s: %w", LeaseName, namespace, err)
+	}
+	return holderOf(lease) != "" && lease.Spec.RenewTime != nil && now.Sub(lease.Spec.RenewTime.Time) < 2*leaseDuration, nil
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,20 +21,39 @@ func kindsWithFinalizers() []string { return []string{"NodeSet", "Controller"} }
 
 // DeleteClusters deletes the NodeSets of the release, waits until their jobs have ended and they are gone, and then does
 // the same with the Controllers. It deletes nothing if the operator is needed for objects that are not the release's: an
-// error names them. It blocks until ctx ends.
+// error names them. It ends with an error when Helm does not remove the release any more, and when no operator runs. It blocks until ctx
+// ends.
 func (r *Release) DeleteClusters(ctx context.Context) error {
+	removal, err := r.newRemoval(ctx)
+	if err != nil {
+		return err
+	}
 	if err := r.refuseOthers(ctx); err != nil {
 		return err
 	}
+	if r.Revision > 0 {
+		r.Logf("if Helm gives up before all is gone: 'helm uninstall %s --namespace %s' waits on, and 'helm rollback %[1]s %d --namespace %[2]s' "+
+			"takes the release back, but not what is being deleted", r.Name, r.Namespace, r.Revision)
+	}
+	absentSince := map[string]time.Time{}
 	for _, kind := range kindsWithFinalizers() {
 		deleteAll := func() ([]object, error) {
+			if err := removal.check(ctx); err != nil {
+				return nil, err
+			}
 			left, err := r.listOwn(ctx, kind)
+			if err == nil {
+				err = r.checkOperators(ctx, left, absentSince)
+			}
+			if err != nil {
+				return nil, err
+			}
 			for _, o := range left {
 				if err := r.deleteObject(ctx, o); err != nil {
 					return nil, err
 				}
 			}
-			return left, err
+			return left, nil
 		}
 		if err := r.waitUntilNone(ctx, deleteAll, describeDeletion); err != nil {
 			return err

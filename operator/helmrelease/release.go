@@ -29,6 +29,8 @@ const reportInterval = 30 * time.Second
 type Release struct {
 	Client          client.Client
 	Name, Namespace string
+	// Revision of the release that is being removed, 0 for unknown.
+	Revision int
 	// Namespaces are those that the operator manages, empty for all.
 	Namespaces []string
 	// Interval is the time between two looks at what is waited for.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -17,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/claims"
 )
 
 // env is a store in which an operator takes finalizers off after some looks, and the release "slurm".
@@ -33,6 +36,8 @@ func newEnv(t *testing.T, objects ...client.Object) *env {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1beta1.AddToScheme(scheme))
+	utilruntime.Must(coordinationv1.AddToScheme(scheme))
+	utilruntime.Must(corev1.AddToScheme(scheme))
 	e := &env{looks: 2}
 	age := map[string]int{}
 	inner := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
@@ -58,9 +63,24 @@ func newEnv(t *testing.T, objects ...client.Object) *env {
 			return c.Delete(ctx, o, options...)
 		},
 	})
+	if err := inner.Create(t.Context(), leaseOfOperator(time.Now())); err != nil {
+		t.Fatal(err)
+	}
 	e.Name, e.Namespace, e.Interval = "slurm", "team", time.Millisecond
 	e.Logf = func(format string, args ...any) { e.lines = append(e.lines, fmt.Sprintf(format, args...)) }
 	return e
+}
+
+// leaseOfOperator returns the Lease with which an operator manages the namespace "team".
+func leaseOfOperator(renewed time.Time) *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: claims.LeaseName},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("team"), RenewTime: &metav1.MicroTime{Time: renewed}}}
+}
+
+// recordOf returns Helm's record of a revision of the release.
+func recordOf(revision int, status string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: RecordName("slurm", revision),
+		Labels: map[string]string{"owner": "helm", "status": status}}}
 }
 
 // of marks an object as one of a Helm release in namespace "team".
@@ -132,6 +152,67 @@ func TestRemovalWaitsForJobsAndNamesThem(t *testing.T) {
 	}
 	if !slices.Equal(e.events, []string{"delete cpu"}) {
 		t.Errorf("%q", e.events)
+	}
+}
+
+// TestTheHookEndsWhenTheReleaseIsBack: Helm leaves the Job when it gives up, and the release is rolled back, or installed again.
+func TestTheHookEndsWhenTheReleaseIsBack(t *testing.T) {
+	for name, change := range map[string]func(*env) error{
+		"rolled back": func(e *env) error { return e.Client.Create(context.Background(), recordOf(4, "deployed")) },
+		"gone":        func(e *env) error { return e.Client.Delete(context.Background(), recordOf(3, "")) },
+		"installed again": func(e *env) error {
+			if err := e.Client.Delete(context.Background(), recordOf(3, "")); err != nil {
+				return err
+			}
+			return e.Client.Create(context.Background(), recordOf(3, "deployed"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t, nodeSet("slurm", "cpu"), controller("slurm", "main"))
+			e.Revision, e.looks = 3, 1<<30
+			if err := e.Client.Create(t.Context(), recordOf(3, "uninstalling")); err != nil {
+				t.Fatal(err)
+			}
+			logf := e.Logf
+			e.Logf = func(format string, args ...any) {
+				if logf(format, args...); strings.HasPrefix(format, "deleting") {
+					if err := change(e); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			err := e.DeleteClusters(t.Context())
+			if err == nil || !strings.Contains(err.Error(), "not being removed any more") || slices.Contains(e.events, "delete main") {
+				t.Errorf("%v, %q", err, e.events)
+			}
+		})
+	}
+	e := newEnv(t, nodeSet("slurm", "cpu")) // the Job of a removal long ago
+	e.Revision = 3
+	if err := e.Client.Create(t.Context(), recordOf(3, "deployed")); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.DeleteClusters(t.Context()); err == nil || len(e.events) > 0 {
+		t.Errorf("%v, %q", err, e.events)
+	}
+	e = newEnv(t, nodeSet("slurm", "cpu")) // Argo CD has no records
+	e.Revision = 1
+	if err := e.DeleteClusters(t.Context()); err != nil || len(e.events) != 2 {
+		t.Errorf("%v, %q", err, e.events)
+	}
+}
+
+// TestTheHookEndsWhereNoOperatorRuns: nobody would take the finalizers off.
+func TestTheHookEndsWhereNoOperatorRuns(t *testing.T) {
+	e := newEnv(t, nodeSet("slurm", "cpu"))
+	e.looks = 1 << 30
+	if err := errors.Join(e.Client.Delete(t.Context(), leaseOfOperator(time.Time{})),
+		e.Client.Create(t.Context(), leaseOfOperator(time.Now().Add(-5*time.Minute)))); err != nil {
+		t.Fatal(err)
+	}
+	err := e.DeleteClusters(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no operator runs") || !strings.Contains(err.Error(), "helm uninstall slurm --no-hooks --namespace team") {
+		t.Error(err)
 	}
 }
 
