@@ -21,8 +21,18 @@
 {{- end -}}
 {{- end -}}
 
+{{/* The namespaces of the values, which may be templates, such as of the release namespace. */}}
+{{- define "CHART.managedNamespaces" -}}
+{{- $out := list -}}
+{{- range .Values.namespaces -}}
+{{- $out = append $out (tpl . $) -}}
+{{- end -}}
+{{- $out | uniq | toJson -}}
+{{- end -}}
+
 {{/* The namespaces whose Secrets may be read: rbac.secretNamespaces, else namespaces, else
      the release namespace. */}}
 {{- define "CHART.secretNamespaces" -}}
-{{- .Values.rbac.secretNamespaces | default .Values.namespaces | default (list (include "CHART.namespace" .)) | uniq | toJson -}}
+{{- $of := include "CHART.managedNamespaces" . | fromJsonArray -}}
+{{- .Values.rbac.secretNamespaces | default $of | default (list (include "CHART.namespace" .)) | uniq | toJson -}}
 {{- end -}}

@@ -31,9 +31,9 @@ func (r *Release) DeleteClusters(ctx context.Context) error {
 	if err := r.refuseOthers(ctx); err != nil {
 		return err
 	}
-	if r.Revision > 0 {
+	if removal.revision > 0 {
 		r.Logf("if Helm gives up before all is gone: 'helm uninstall %s --namespace %s' waits on, and 'helm rollback %[1]s %d --namespace %[2]s' "+
-			"takes the release back, but not what is being deleted", r.Name, r.Namespace, r.Revision)
+			"takes the release back, but not what is being deleted", r.Name, r.Namespace, removal.revision)
 	}
 	absentSince := map[string]time.Time{}
 	for _, kind := range kindsWithFinalizers() {
@@ -43,7 +43,7 @@ func (r *Release) DeleteClusters(ctx context.Context) error {
 			}
 			left, err := r.listOwn(ctx, kind)
 			if err == nil {
-				err = r.checkOperators(ctx, left, absentSince)
+				err = removal.checkOperators(ctx, left, absentSince)
 			}
 			if err != nil {
 				return nil, err

@@ -29,7 +29,7 @@ const reportInterval = 30 * time.Second
 type Release struct {
 	Client          client.Client
 	Name, Namespace string
-	// Revision of the release that is being removed, 0 for unknown.
+	// Revision of the release at which it was rendered, 0 for unknown. After a rollback it is that of the revision rolled back to.
 	Revision int
 	// Namespaces are those that the operator manages, empty for all.
 	Namespaces []string

@@ -195,6 +195,16 @@ func TestTheHookEndsWhenTheReleaseIsBack(t *testing.T) {
 	if err := e.DeleteClusters(t.Context()); err == nil || len(e.events) > 0 {
 		t.Errorf("%v, %q", err, e.events)
 	}
+	e = newEnv(t, nodeSet("slurm", "cpu")) // revision 5 is a rollback to 3, and has the arguments of 3
+	e.Revision = 3
+	for revision, status := range map[int]string{3: "superseded", 4: "superseded", 5: "uninstalling"} {
+		if err := e.Client.Create(t.Context(), recordOf(revision, status)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.DeleteClusters(t.Context()); err != nil || len(e.events) != 2 {
+		t.Errorf("%v, %q", err, e.events)
+	}
 	e = newEnv(t, nodeSet("slurm", "cpu")) // Argo CD has no records
 	e.Revision = 1
 	if err := e.DeleteClusters(t.Context()); err != nil || len(e.events) != 2 {

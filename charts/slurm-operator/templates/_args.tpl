@@ -1,6 +1,6 @@
 {{/* The flags. Empty values are left out, so the program uses its default. */}}
 {{- define "slurm-operator.args" -}}
-{{- with .Values.namespaces }}
+{{- with include "slurm-operator.managedNamespaces" . | fromJsonArray }}
 - {{ printf "--namespaces=%s" (join "," .) | quote }}
 {{- end }}
 - --kube.qps={{ .Values.kube.qps }}

@@ -95,10 +95,20 @@ app.kubernetes.io/part-of: slurmtide
 {{- end -}}
 {{- end -}}
 
+{{/* The namespaces of the values, which may be templates, such as of the release namespace. */}}
+{{- define "slurm-operator.managedNamespaces" -}}
+{{- $out := list -}}
+{{- range .Values.namespaces -}}
+{{- $out = append $out (tpl . $) -}}
+{{- end -}}
+{{- $out | uniq | toJson -}}
+{{- end -}}
+
 {{/* The namespaces whose Secrets may be read: rbac.secretNamespaces, else namespaces, else
      the release namespace. */}}
 {{- define "slurm-operator.secretNamespaces" -}}
-{{- .Values.rbac.secretNamespaces | default .Values.namespaces | default (list (include "slurm-operator.namespace" .)) | uniq | toJson -}}
+{{- $of := include "slurm-operator.managedNamespaces" . | fromJsonArray -}}
+{{- .Values.rbac.secretNamespaces | default $of | default (list (include "slurm-operator.namespace" .)) | uniq | toJson -}}
 {{- end -}}
 
 {{/* An image, by digest or by tag, or as one text; empty without a repository. global.imageRegistry takes the place of the

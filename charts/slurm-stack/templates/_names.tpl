@@ -53,7 +53,7 @@ containers:
       - {{ .command }}
       - --release={{ .root.Release.Name }}
       - --release-namespace={{ .root.Release.Namespace }}
-      {{- with $values.namespaces }}
+      {{- with include "slurm-operator.managedNamespaces" $operator | fromJsonArray }}
       - --namespaces={{ join "," . }}
       {{- end }}
       {{- range .more }}

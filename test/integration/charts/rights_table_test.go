@@ -84,7 +84,7 @@ func programRights() []right {
 		{operator, "horizontalpodautoscalers.autoscaling", "list,watch", "operator/wakeup/setup.go",
 			"HorizontalPodAutoscaler{}", "reads the maximum and whether the HPA is inactive"},
 		{operator, "nodesets" + slinky + "/slurm_nodeset_required_nodes.custom.metrics.k8s.io", "get",
-			"operator/wakeup/custom_metrics.go", "slurm_nodeset_required_nodes",
+			"operator/wakeup/custom_metrics.go", "scaling.RequiredNodesMetric",
 			"reads the demand of NodeSets at zero"},
 		{operator, "events.events.k8s.io", "create,patch", "cmd/slurm-operator/manager.go", "GetEventRecorder",
 			"records events"},
@@ -163,7 +163,7 @@ func programRights() []right {
 		{operator, "customresourcedefinitions.apiextensions.k8s.io", "get,update", "operator/definitions/upgrader.go",
 			"u.Client.Update(", "upgrades the definitions that an older release installed, by name; only with upgradeDefinitions"},
 		{operator, "leases.coordination.k8s.io", "get,create,update", "cmd/slurm-operator/manager.go",
-			"LeaderElection:", "elects a leader, in its namespace"},
+			"LeaderElection:", "elects a leader, in its namespace; keeps other operators out of the namespaces that it manages"},
 		{operator, "events", "create,patch", "cmd/slurm-operator/manager.go", "LeaderElection:",
 			"records leader election events, in its namespace"},
 
@@ -189,8 +189,8 @@ func programRights() []right {
 			"services.Patch(", "publishes the CA of its certificate, by name"},
 
 		{stack, "nodesets" + slinky, "delete", "operator/helmrelease/delete.go", "r.Client.Delete(",
-			"deletes the NodeSets of the release while the operator still runs; only during helm uninstall, in its namespace"},
+			"deletes the NodeSets of the release while the operator still runs; during helm uninstall, in its namespace"},
 		{stack, "controllers" + slinky, "delete", "operator/helmrelease/delete.go", "r.Client.Delete(",
-			"deletes the Controllers of the release, after their NodeSets; only during helm uninstall, in its namespace"},
+			"deletes the Controllers of the release, after their NodeSets; during helm uninstall, in its namespace"},
 	}
 }

@@ -1,0 +1,121 @@
+package helmrelease
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/slurmtide/slurmtide/operator/claims"
+)
+
+// removal is the removal of a release, as Helm's records of it show. Helm leaves the Job of a hook when it gives up: without a look at the
+// records, the Job would delete the clusters of a release that was rolled back or installed again.
+type removal struct {
+	release *Release
+	// revision is the last one, 0 if Helm's records are elsewhere: Argo CD makes none, and other drivers of Helm make others.
+	revision int
+}
+
+// statusUninstalling is the label "status" of the record of a release that Helm removes. Helm sets it before it runs hooks.
+const statusUninstalling = "uninstalling"
+
+// revisionsAhead is how many revisions a release may have since the one at which it was rendered, by rollbacks.
+const revisionsAhead = 30
+
+func (r *Release) newRemoval(ctx context.Context) (removal, error) {
+	out := removal{release: r}
+	if r.Revision == 0 {
+		return out, nil
+	}
+	for revision := r.Revision; revision <= r.Revision+revisionsAhead; revision++ {
+		record, err := r.findRecord(ctx, revision)
+		switch {
+		case apierrors.IsForbidden(err):
+			r.Logf("cannot see whether the release goes on being removed: %v", err)
+			return out, nil
+		case err != nil:
+			return out, err
+		case record != nil:
+			out.revision = revision
+		}
+	}
+	return out, nil
+}
+
+// check returns an error if Helm does not remove the release any more.
+func (r removal) check(ctx context.Context) error {
+	if r.revision == 0 {
+		return nil
+	}
+	ended := func(why string) error {
+		return fmt.Errorf("release %s is not being removed any more: %s. Nothing else is deleted", r.release.Name, why)
+	}
+	record, err := r.release.findRecord(ctx, r.revision)
+	switch {
+	case err != nil:
+		return err
+	case record == nil:
+		return ended(fmt.Sprintf("there is no record of revision %d", r.revision))
+	case record.Labels["status"] != statusUninstalling:
+		return ended(fmt.Sprintf("revision %d is %s", r.revision, record.Labels["status"]))
+	}
+	next, err := r.release.findRecord(ctx, r.revision+1)
+	if err == nil && next != nil {
+		err = ended(fmt.Sprintf("there is a revision %d", r.revision+1))
+	}
+	return err
+}
+
+// lastRevision returns the revision to roll back to.
+func (r removal) lastRevision() int { return max(1, r.revision, r.release.Revision) }
+
+// findRecord returns Helm's record of a revision without its content, or nil.
+func (r *Release) findRecord(ctx context.Context, revision int) (*metav1.PartialObjectMetadata, error) {
+	record := &metav1.PartialObjectMetadata{}
+	record.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	name := RecordName(r.Name, revision)
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: name}, record)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading Secret %s: %w", name, err)
+	}
+	return record, nil
+}
+
+// RecordName returns the name of the Secret in which Helm records a revision of a release.
+func RecordName(release string, revision int) string {
+	return fmt.Sprintf("sh.helm.release.v1.%s.v%d", release, revision)
+}
+
+// absencePeriod is how long a namespace has no operator until that is an error: a new leader needs less.
+const absencePeriod = time.Minute
+
+// checkOperators returns an error if no operator manages a namespace of the objects, which would be deleted never.
+func (r removal) checkOperators(ctx context.Context, objects []object, absentSince map[string]time.Time) error {
+	for _, o := range objects {
+		namespace := o.GetNamespace()
+		managed, err := claims.IsManaged(ctx, r.release.Client, namespace, time.Now())
+		switch {
+		case err != nil || managed:
+			delete(absentSince, namespace)
+			continue
+		case absentSince[namespace].IsZero():
+			absentSince[namespace] = time.Now()
+		}
+		if time.Since(absentSince[namespace]) >= r.release.absencePeriod() {
+			return fmt.Errorf("no operator runs that would end the jobs of %s and let it go. Bring the operator back with "+
+				"'helm rollback %s %d --namespace %s' and uninstall then; or give its workers up with 'helm uninstall %[2]s --no-hooks --namespace %[4]s', "+
+				"delete the pods and remove the finalizers", o, r.release.Name, r.lastRevision(), r.release.Namespace)
+		}
+	}
+	return nil
+}
+
+func (r *Release) absencePeriod() time.Duration { return min(absencePeriod, 60*r.Interval) }
