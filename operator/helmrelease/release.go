@@ -89,21 +89,26 @@ func (r *Release) containsObject(o object) bool {
 	return marks[releaseName] == r.Name && marks[releaseNamespace] == r.Namespace
 }
 
-// waitUntilNone calls look until it returns nothing, and reports what it waits for. describe returns why, or "" for
-// nothing to report.
+// waitUntilNone calls look until it returns nothing, and reports what it waits for, at once when that changes. describe returns why, or ""
+// for nothing to report.
 func (r *Release) waitUntilNone(ctx context.Context, look func() ([]object, error), describe func(object) string) error {
+	var last []string
 	for reported := (time.Time{}); ; {
 		left, err := look()
 		if err != nil || len(left) == 0 {
 			return err
 		}
-		if time.Since(reported) >= reportInterval {
-			for _, o := range left {
-				if text := describe(o); text != "" {
-					r.Logf("%s %s", o, text)
-					reported = time.Now()
-				}
+		var lines []string
+		for _, o := range left {
+			if text := describe(o); text != "" {
+				lines = append(lines, fmt.Sprintf("%s %s", o, text))
 			}
+		}
+		if len(lines) > 0 && (time.Since(reported) >= reportInterval || !slices.Equal(lines, last)) {
+			for _, line := range lines {
+				r.Logf("%s", line)
+			}
+			reported, last = time.Now(), lines
 		}
 		select {
 		case <-ctx.Done():

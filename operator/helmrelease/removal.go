@@ -110,8 +110,8 @@ func (r removal) checkOperators(ctx context.Context, objects []object, absentSin
 			absentSince[namespace] = time.Now()
 		}
 		if time.Since(absentSince[namespace]) >= r.release.absencePeriod() {
-			return fmt.Errorf("no operator runs that would end the jobs of %s and let it go. Bring the operator back with "+
-				"'helm rollback %s %d --namespace %s' and uninstall then; or give its workers up with 'helm uninstall %[2]s --no-hooks --namespace %[4]s', "+
+			return fmt.Errorf("no operator runs that would end the jobs of %[1]s and let it go. Bring the operator back with "+
+				"'helm rollback %[2]s %[3]d --namespace %[4]s' and uninstall then; or give its workers up with 'helm uninstall %[2]s --no-hooks --namespace %[4]s', "+
 				"delete the pods and remove the finalizers", o, r.release.Name, r.lastRevision(), r.release.Namespace)
 		}
 	}
