@@ -62,7 +62,8 @@ func newReleaseProgram(c releaseCommand) (*flags.Program, *releaseOptions) {
 	return p, o
 }
 
-// run runs the command and returns the exit status: 0 when it is done, 1 if it is not, 2 for invalid flags.
+// run runs the command and returns the exit status: 0 when it is done, 1 if it is not, 2 for invalid flags, 3 if it does not help to try
+// again.
 func (c releaseCommand) run(ctx context.Context, args []string, out io.Writer) int {
 	program, o := newReleaseProgram(c)
 	err := program.Parse(args, os.Stdout)
@@ -83,6 +84,9 @@ func (c releaseCommand) run(ctx context.Context, args []string, out io.Writer) i
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, program.Name+":", err)
+		if refused := (*helmrelease.RefusedError)(nil); errors.As(err, &refused) {
+			return 3
+		}
 		return 1
 	}
 	return 0

@@ -14,6 +14,11 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
+// RefusedError says why nothing is deleted, or nothing else. It does not help to try again.
+type RefusedError struct{ message string }
+
+func (e *RefusedError) Error() string { return e.message }
+
 // kindsWithFinalizers returns the kinds whose objects have finalizers that nobody but the operator takes off, so that a
 // release which removes both at once would leave them behind. They are in the order of removal: the workers of a
 // Controller need its slurmctld until their jobs have ended.
@@ -78,8 +83,8 @@ func (r *Release) refuseOthers(ctx context.Context) error {
 	}
 	if len(others) > 0 {
 		slices.Sort(others)
-		return fmt.Errorf("the operator is still needed for %s, which the release %s does not contain: delete them first, "+
-			"or uninstall with --no-hooks and install another operator for them", strings.Join(others, ", "), r.Name)
+		return &RefusedError{fmt.Sprintf("the operator is still needed for %s, which the release %s does not contain: delete them first, "+
+			"or uninstall with --no-hooks and install another operator for them", strings.Join(others, ", "), r.Name)}
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func (r removal) check(ctx context.Context) error {
 		return nil
 	}
 	ended := func(why string) error {
-		return fmt.Errorf("release %s is not being removed any more: %s. Nothing else is deleted", r.release.Name, why)
+		return &RefusedError{fmt.Sprintf("release %s is not being removed any more: %s. Nothing else is deleted", r.release.Name, why)}
 	}
 	record, err := r.release.findRecord(ctx, r.revision)
 	switch {
@@ -110,9 +110,9 @@ func (r removal) checkOperators(ctx context.Context, objects []object, absentSin
 			absentSince[namespace] = time.Now()
 		}
 		if time.Since(absentSince[namespace]) >= r.release.absencePeriod() {
-			return fmt.Errorf("no operator runs that would end the jobs of %[1]s and let it go. Bring the operator back with "+
+			return &RefusedError{fmt.Sprintf("no operator runs that would end the jobs of %[1]s and let it go. Bring the operator back with "+
 				"'helm rollback %[2]s %[3]d --namespace %[4]s' and uninstall then; or give its workers up with 'helm uninstall %[2]s --no-hooks --namespace %[4]s', "+
-				"delete the pods and remove the finalizers", o, r.release.Name, r.lastRevision(), r.release.Namespace)
+				"delete the pods and remove the finalizers", o, r.release.Name, r.lastRevision(), r.release.Namespace)}
 		}
 	}
 	return nil

@@ -50,6 +50,7 @@ func TestTwoStacks(t *testing.T) {
 	first.requireStill(second)
 
 	second.testJobOfDays()
+	first.runHelmIn("ops", "uninstall", "slurm-operator") // it would take the namespace over
 	second.testOperatorGone()
 	second.testMissingImage()
 	first.await("JobState=RUNNING", "scontrol", "show", "job", running)
@@ -196,9 +197,15 @@ func (s stackEnv) testOperatorGone() {
 	s.kubectl("rollout", "status", "deployment/slurm-operator", "--timeout=120s")
 }
 
-// testMissingImage: the hook cannot run, and --no-hooks is the way out of an installation that never ran.
+// testMissingImage: the hook fails once, for a NodeSet that needs the operator. Then its image cannot be pulled, and --no-hooks is the way out of an installation that never ran.
 func (s stackEnv) testMissingImage() {
 	s.Helper()
+	s.kubectl("create", "--filename", "testdata/foreign.yaml") // a NodeSet of nobody's release
+	s.kubectl("wait", "nodeset/mine", "--for=jsonpath={.metadata.finalizers[0]}=nodeset.slinky.slurm.net/drain", "--timeout=60s")
+	if out := s.failToUninstall("2m"); !strings.Contains(out, "still needed for NodeSet second/mine") {
+		s.Error("helm does not print why")
+	}
+	s.kubectl("delete", "nodeset/mine", "--wait", "--timeout=60s")
 	s.runHelm("uninstall", "slurm", "--timeout", "3m")
 	s.requireNothingLeft()
 	s.runStack("install", "--set", lean, "--set", "install.metrics=false", "--set", "slurm-operator.image.tag=missing")
