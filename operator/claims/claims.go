@@ -42,6 +42,9 @@ type namespace struct {
 	mu    sync.Mutex
 	seen  seen
 	until time.Time // how long the Lease is ours; zero if it is not
+
+	// lease is the Lease as this operator wrote it last, nil if it is to be read. Only the keeper has it.
+	lease *coordinationv1.Lease
 }
 
 // New returns the Claims of an installation. Its client must not read from a cache.
@@ -143,14 +146,11 @@ func (c *Claims) keep(n *namespace) {
 
 // look reads the Lease of a namespace and does what is to be done about it. It returns what there is to report.
 func (c *Claims) look(ctx context.Context, n *namespace) (text string, err error) {
-	lease := &coordinationv1.Lease{}
-	begin := c.now()
-	err = c.client.Get(ctx, client.ObjectKey{Namespace: n.name, Name: LeaseName}, lease)
-	isNew := apierrors.IsNotFound(err)
-	if err != nil && !isNew {
+	begin, wasWritten := c.now(), n.lease != nil
+	lease, isNew, err := c.read(ctx, n)
+	if err != nil {
 		return c.withoutLease(n, err)
 	}
-	lease.Namespace, lease.Name = n.name, LeaseName
 	s := n.look(begin, lease)
 	do := c.identity.decide(begin, s, lease.Annotations[annotationScope])
 	switch {
@@ -170,6 +170,8 @@ func (c *Claims) look(ctx context.Context, n *namespace) (text string, err error
 		err = c.client.Update(ctx, lease)
 	}
 	switch {
+	case err != nil && wasWritten: // somebody else wrote it
+		return c.look(ctx, n)
 	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
 		return "", nil // the next look sees what has changed
 	case err != nil:
@@ -177,8 +179,20 @@ func (c *Claims) look(ctx context.Context, n *namespace) (text string, err error
 	case do == ask:
 		return fmt.Sprintf("another operator (%s) manages the namespace, and is asked to give it up", s.holder), nil
 	}
+	n.lease = lease
 	n.hold(begin.Add(holdDuration))
 	return "", nil
+}
+
+// read returns the Lease of a namespace as this operator has written it, or as it is, or a new one.
+func (c *Claims) read(ctx context.Context, n *namespace) (lease *coordinationv1.Lease, isNew bool, err error) {
+	if lease, n.lease = n.lease, nil; lease != nil {
+		return lease, false, nil
+	}
+	lease = &coordinationv1.Lease{}
+	err = c.client.Get(ctx, client.ObjectKey{Namespace: n.name, Name: LeaseName}, lease)
+	lease.Namespace, lease.Name = n.name, LeaseName
+	return lease, apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 }
 
 // withoutLease decides what a request that failed means. In a namespace that is being deleted no Lease can be created, and finalizers are
