@@ -47,13 +47,15 @@ func (r *Release) DeleteClusters(ctx context.Context) error {
 				return nil, err
 			}
 			left, err := r.listOwn(ctx, kind)
-			if err == nil {
-				err = removal.checkOperators(ctx, left, absentSince)
-			}
 			if err != nil {
 				return nil, err
 			}
 			for _, o := range left {
+				if canEnd, err := removal.canEnd(ctx, o, absentSince); err != nil {
+					return nil, err
+				} else if !canEnd {
+					continue
+				}
 				if err := r.deleteObject(ctx, o); err != nil {
 					return nil, err
 				}

@@ -224,6 +224,9 @@ func TestTheHookEndsWhereNoOperatorRuns(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no operator runs") || !strings.Contains(err.Error(), "helm uninstall slurm --no-hooks --namespace team") {
 		t.Error(err)
 	}
+	if len(e.events) != 1 { // of the Lease
+		t.Errorf("%q", e.events)
+	}
 }
 
 // withReady sets the condition Ready of an object of generation 2.

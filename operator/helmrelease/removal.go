@@ -97,25 +97,28 @@ func RecordName(release string, revision int) string {
 // absencePeriod is how long a namespace has no operator until that is an error: a new leader needs less.
 const absencePeriod = time.Minute
 
-// checkOperators returns an error if no operator manages a namespace of the objects, which would be deleted never.
-func (r removal) checkOperators(ctx context.Context, objects []object, absentSince map[string]time.Time) error {
-	for _, o := range objects {
-		namespace := o.GetNamespace()
-		managed, err := claims.IsManaged(ctx, r.release.Client, namespace, time.Now())
-		switch {
-		case err != nil || managed:
-			delete(absentSince, namespace)
-			continue
-		case absentSince[namespace].IsZero():
-			absentSince[namespace] = time.Now()
-		}
-		if time.Since(absentSince[namespace]) >= r.release.absencePeriod() {
-			return &RefusedError{fmt.Sprintf("no operator runs that would end the jobs of %[1]s and let it go. Bring the operator back with "+
-				"'helm rollback %[2]s %[3]d --namespace %[4]s' and uninstall then; or give its workers up with 'helm uninstall %[2]s --no-hooks --namespace %[4]s', "+
-				"delete the pods and remove the finalizers", o, r.release.Name, r.lastRevision(), r.release.Namespace)}
-		}
+// canEnd reports whether an operator manages the namespace of an object, which would wait for good otherwise. An object without finalizers
+// needs none. It returns an error if no operator has been there for a while.
+func (r removal) canEnd(ctx context.Context, o object, absentSince map[string]time.Time) (bool, error) {
+	if len(o.GetFinalizers()) == 0 {
+		return true, nil
 	}
-	return nil
+	namespace := o.GetNamespace()
+	managed, err := claims.IsManaged(ctx, r.release.Client, namespace, time.Now())
+	if err != nil || managed {
+		delete(absentSince, namespace)
+		return managed, err
+	}
+	if absentSince[namespace].IsZero() {
+		absentSince[namespace] = time.Now()
+		r.release.Logf("no operator manages namespace %s: waiting for one", namespace)
+	}
+	if time.Since(absentSince[namespace]) < r.release.absencePeriod() {
+		return false, nil
+	}
+	return false, &RefusedError{fmt.Sprintf("no operator runs that would end the jobs of %[1]s and let it go. Bring the operator back with "+
+		"'helm rollback %[2]s %[3]d --namespace %[4]s' and uninstall then; or give its workers up with 'helm uninstall %[2]s --no-hooks --namespace %[4]s', "+
+		"delete the pods and remove the finalizers", o, r.release.Name, r.lastRevision(), r.release.Namespace)}
 }
 
 func (r *Release) absencePeriod() time.Duration { return min(absencePeriod, 60*r.Interval) }
