@@ -43,6 +43,8 @@ type releaseOptions struct {
 	// release and namespace are those of the Helm release.
 	release, namespace string
 	revision           int
+	// job is the Job of the hook, in the namespace of the operator.
+	job, operatorNamespace string
 	timeout            time.Duration
 }
 
@@ -58,6 +60,8 @@ func newReleaseProgram(c releaseCommand) (*flags.Program, *releaseOptions) {
 	set.StringVar(&o.release, "release", "", "Name of the release. Required.")
 	set.StringVar(&o.namespace, "release-namespace", "", "Namespace of the release. Required.")
 	set.IntVar(&o.revision, "release-revision", 0, "Revision of the release. The deletion ends if Helm has another one.")
+	set.StringVar(&o.job, "job", "", "Job in which this runs. What was created after it is not deleted.")
+	set.StringVar(&o.operatorNamespace, "operator-namespace", "", "Namespace of the operator, and of the Job.")
 	set.DurationVar(&o.timeout, "timeout", 0, "How long to wait. Default: until it is done.")
 	return p, o
 }
@@ -112,6 +116,7 @@ func (o *releaseOptions) openRelease(out io.Writer) (*helmrelease.Release, error
 	if err != nil {
 		return nil, fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
-	return &helmrelease.Release{Client: store, Name: o.release, Namespace: o.namespace, Revision: o.revision, Namespaces: o.namespaces,
+	return &helmrelease.Release{Client: store, Name: o.release, Namespace: o.namespace, Revision: o.revision,
+		Job: o.job, OperatorNamespace: o.operatorNamespace, Namespaces: o.namespaces,
 		Interval: time.Second, Logf: func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }}, nil
 }

@@ -2,6 +2,7 @@ package claims
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -26,6 +28,7 @@ type Claims struct {
 	ctx     context.Context
 	lost    context.CancelCauseFunc
 	keepers sync.WaitGroup
+	begun   time.Time
 
 	mu         sync.Mutex
 	namespaces map[string]*namespace
@@ -43,9 +46,14 @@ type namespace struct {
 	seen  seen
 	until time.Time // how long the Lease is ours; zero if it is not
 
-	// lease is the Lease as this operator wrote it last, nil if it is to be read. Only the keeper has it.
-	lease *coordinationv1.Lease
+	// lease is the Lease as this operator wrote it last, nil if it is to be read. wasLost: it was ours and another operator's since. Only
+	// the keeper has them.
+	lease   *coordinationv1.Lease
+	wasLost bool
 }
+
+// restartInterval is how long an operator runs before it starts again for a namespace that it has lost and may have again.
+const restartInterval = 10 * time.Minute
 
 // New returns the Claims of an installation. Its client must not read from a cache.
 func New(identity Identity, c client.Client, log logr.Logger) *Claims {
@@ -55,12 +63,12 @@ func New(identity Identity, c client.Client, log logr.Logger) *Claims {
 // NeedLeaderElection: one replica of an installation holds the Leases.
 func (c *Claims) NeedLeaderElection() bool { return true }
 
-// Start keeps the Leases until ctx ends, and releases them when the reconciliations have ended. It returns an error if a namespace was
-// lost to another operator.
+// Start keeps the Leases until ctx ends, and releases them when the reconciliations have ended. It returns an error if the process is to
+// start again, for a namespace that was another operator's meanwhile.
 func (c *Claims) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c.ctx, c.lost = ctx, cancel
+	c.ctx, c.lost, c.begun = ctx, cancel, c.now()
 	close(c.started)
 	<-ctx.Done()
 	c.mu.Lock()
@@ -131,13 +139,20 @@ func (c *Claims) keep(n *namespace) {
 	timer := time.NewTicker(renewInterval)
 	defer timer.Stop()
 	for first := true; ; first = false {
-		report(c.look(c.ctx, n))
+		text, err := c.look(c.ctx, n)
+		report(text, err)
 		if first {
 			close(n.looked)
 		}
+		if errors.Is(err, errGone) {
+			c.forget(n)
+			return
+		}
 		select {
 		case <-c.ctx.Done():
-			c.release(n)
+			if !n.heldUntil().IsZero() && n.lease != nil {
+				c.release(n, n.lease) // what somebody has written since stays: the next leader of this installation may hold it
+			}
 			return
 		case <-timer.C:
 		}
@@ -151,14 +166,25 @@ func (c *Claims) look(ctx context.Context, n *namespace) (text string, err error
 	if err != nil {
 		return c.withoutLease(n, err)
 	}
-	s := n.look(begin, lease)
+	s := n.seen
+	if !isNew { // a Lease that somebody has deleted is not released
+		s = n.look(begin, lease)
+	}
 	do := c.identity.decide(begin, s, lease.Annotations[annotationScope])
 	switch {
 	case do == giveUp:
-		c.lose(n, fmt.Errorf("the operator %s manages namespace %s from now on: it names the namespace, and this operator manages all", s.wantedBy, n.name))
-		return "", nil
+		n.wasLost = true
+		c.release(n, nil)
+		return fmt.Sprintf("another operator (%s) manages the namespace from now on: it names it, and this operator manages all", s.wantedBy), nil
 	case do != hold && !n.heldUntil().IsZero():
-		c.lose(n, fmt.Errorf("the operator %s has taken namespace %s", s.holder, n.name))
+		n.hold(time.Time{})
+		n.wasLost = true
+		return fmt.Sprintf("another operator (%s) has taken the namespace", s.holder), nil
+	case do == hold && n.wasLost: // what this process remembers of it is not true any more
+		if begin.Sub(c.begun) < restartInterval {
+			return fmt.Sprintf("nobody manages the namespace: this operator does after it has started again, %s after its start", restartInterval), nil
+		}
+		c.lost(fmt.Errorf("namespace %s was another operator's, and is to be managed again", n.name))
 		return "", nil
 	case do == wait:
 		return fmt.Sprintf("another operator (%s) manages the namespace", s.holder), nil
@@ -199,40 +225,52 @@ func (c *Claims) read(ctx context.Context, n *namespace) (lease *coordinationv1.
 // still to be removed. Where the operator has no rights for Leases it works as if it were alone.
 func (c *Claims) withoutLease(n *namespace, err error) (string, error) {
 	switch {
+	case apierrors.IsNotFound(err):
+		return "", errGone
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		if n.isFree() {
+		if c.isFree(n) {
 			n.hold(c.now().Add(holdDuration))
 		}
 		return "", nil
-	case apierrors.IsForbidden(err):
+	case apierrors.IsForbidden(err) && c.isFree(n):
 		n.hold(c.now().Add(holdDuration))
 		return "cannot claim the namespace, so another operator may manage it, too", err
 	}
 	return "cannot read or write Lease " + LeaseName, err
 }
 
-// lose ends the process: it has nothing to do with the namespace any more, and what it remembers will be wrong.
-func (c *Claims) lose(n *namespace, why error) {
-	c.log.Info("stopping to start again", "reason", why.Error())
-	c.lost(why)
+// errGone: the namespace does not exist any more.
+var errGone = errors.New("the namespace does not exist")
+
+// forget drops a namespace that does not exist. One of that name is looked at when it has an object.
+func (c *Claims) forget(n *namespace) {
+	n.hold(time.Time{})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.namespaces, n.name)
 }
 
-// release gives a Lease up that is ours, when no reconciliation runs in the namespace.
-func (c *Claims) release(n *namespace) {
-	if n.heldUntil().IsZero() {
-		return
-	}
+// release gives a Lease up that is ours, when no reconciliation runs in the namespace: as it was written last, or as it is if that is nil.
+func (c *Claims) release(n *namespace, lease *coordinationv1.Lease) {
 	n.hold(time.Time{})
 	n.running.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), releaseTimeout)
 	defer cancel()
-	lease := &coordinationv1.Lease{}
-	err := c.client.Get(ctx, client.ObjectKey{Namespace: n.name, Name: LeaseName}, lease)
-	if err == nil && holderOf(lease) == c.identity.Name {
-		c.identity.change(c.now(), lease, giveUp)
-		err = c.client.Update(ctx, lease)
+	update := func() (err error) {
+		last := lease
+		if last == nil {
+			last = &coordinationv1.Lease{}
+			err = c.client.Get(ctx, client.ObjectKey{Namespace: n.name, Name: LeaseName}, last)
+		}
+		if err != nil || holderOf(last) != c.identity.Name {
+			return err
+		}
+		c.identity.change(c.now(), last, giveUp)
+		return c.client.Update(ctx, last)
 	}
-	if client.IgnoreNotFound(err) != nil {
+	isRetried := func(err error) bool { return lease == nil && apierrors.IsConflict(err) }
+	err := retry.OnError(retry.DefaultRetry, isRetried, update)
+	if n.lease = nil; client.IgnoreNotFound(err) != nil {
 		c.log.Info("cannot release the namespace: others wait until the Lease expires", "namespace", n.name, "err", err)
 	}
 }
@@ -272,24 +310,26 @@ func (n *namespace) look(now time.Time, l *coordinationv1.Lease) seen {
 }
 
 // isFree reports whether no other operator was seen to hold the Lease.
-func (n *namespace) isFree() bool {
+func (c *Claims) isFree(n *namespace) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.seen.holder == "" || !n.until.IsZero()
+	return n.seen.holder == "" || n.seen.holder == c.identity.Name
 }
 
-// IsManaged reports whether an operator holds the Lease of a namespace, by a clock that may differ from the operator's by seconds. Where
-// it may not be known, such as without rights, there is one.
-func IsManaged(ctx context.Context, c client.Client, namespace string, now time.Time) (bool, error) {
+// HolderOf returns the identity of the operator that manages a namespace, empty if there is none, by a clock that may differ from the
+// operator's by seconds. Without rights for Leases isKnown is false.
+func HolderOf(ctx context.Context, c client.Client, namespace string, now time.Time) (name string, isKnown bool, err error) {
 	lease := &coordinationv1.Lease{}
-	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: LeaseName}, lease)
+	err = c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: LeaseName}, lease)
 	switch {
 	case apierrors.IsNotFound(err):
-		return false, nil
+		return "", true, nil
 	case apierrors.IsForbidden(err):
-		return true, nil
+		return "", false, nil
 	case err != nil:
-		return false, fmt.Errorf("reading Lease %s of namespace %s: %w", LeaseName, namespace, err)
+		return "", false, fmt.Errorf("reading Lease %s of namespace %s: %w", LeaseName, namespace, err)
+	case lease.Spec.RenewTime == nil || now.Sub(lease.Spec.RenewTime.Time) >= 2*leaseDuration:
+		return "", true, nil
 	}
-	return holderOf(lease) != "" && lease.Spec.RenewTime != nil && now.Sub(lease.Spec.RenewTime.Time) < 2*leaseDuration, nil
+	return holderOf(lease), true, nil
 }

@@ -128,9 +128,8 @@ func TestOneOperatorWorksInANamespace(t *testing.T) {
 					t.Errorf("the first works: %v, the second: %v", got[0], got[1])
 				}
 				if !tc.wantFirst {
-					if err := <-first.ended; err == nil || !strings.Contains(err.Error(), "slurm") {
-						t.Errorf("the first ended with %v", err)
-					}
+					first.cancel()
+					<-first.ended
 					again := startOperator(t, store, tc.first, b) // as the kubelet does
 					time.Sleep(2 * time.Minute)
 					if got := passesIn(10*time.Second, again, second); got[0] || !got[1] {
@@ -169,6 +168,12 @@ func TestACrashedOperatorIsSucceeded(t *testing.T) {
 					return errors.New("dead")
 				}
 				return c.Get(ctx, key, into, o...)
+			},
+			Update: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.UpdateOption) error {
+				if crashed.Load() {
+					return errors.New("dead")
+				}
+				return c.Update(ctx, o, options...)
 			}})
 		first := startOperator(t, dead, named, b)
 		time.Sleep(5 * time.Second)
@@ -221,6 +226,108 @@ func TestANamespaceThatIsBeingDeleted(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAnOperatorStartsAgainForWhatItHasLost, when it may have it again, and not more often than each restartInterval.
+func TestAnOperatorStartsAgainForWhatItHasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, b := newStore(t), &busy{}
+		begin := time.Now()
+		first := startOperator(t, store, ofAll, b)
+		time.Sleep(time.Second)
+		second := startOperator(t, store, named, b)
+		time.Sleep(time.Minute)
+		second.cancel()
+		<-second.ended
+		if err := <-first.ended; err == nil || time.Since(begin) < restartInterval || time.Since(begin) > restartInterval+time.Minute {
+			t.Errorf("it ends after %v: %v", time.Since(begin), err)
+		}
+	})
+}
+
+// TestAStandbyStaysOne where it is refused once, where somebody deletes the Lease, and after an outage of the API server.
+func TestAStandbyStaysOne(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, LeaseName, errors.New("roles are not known yet"))
+	for name, disturb := range map[string]func(client.Client, *atomic.Pointer[error], *atomic.Pointer[error]){
+		"refused once": func(_ client.Client, _, ofStandby *atomic.Pointer[error]) {
+			ofStandby.Store(new(error(forbidden)))
+			time.Sleep(renewInterval)
+			ofStandby.Store(nil)
+		},
+		"the Lease is deleted": func(store client.Client, _, _ *atomic.Pointer[error]) {
+			lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "slurm", Name: LeaseName}}
+			_ = store.Delete(context.Background(), lease) //nolint:errcheck // the operators show it
+		},
+		"an outage": func(_ client.Client, ofHolder, ofStandby *atomic.Pointer[error]) {
+			ofHolder.Store(new(errors.New("no route")))
+			ofStandby.Store(new(errors.New("no route")))
+			time.Sleep(5 * time.Minute)
+			ofStandby.Store(nil)
+			time.Sleep(renewInterval + time.Second)
+			ofHolder.Store(nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, b := newStore(t), &busy{}
+				var ofHolder, ofStandby atomic.Pointer[error]
+				failing := func(p *atomic.Pointer[error]) client.Client {
+					return interceptor.NewClient(store, interceptor.Funcs{
+						Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, o ...client.GetOption) error {
+							if err := p.Load(); err != nil {
+								return *err
+							}
+							return c.Get(ctx, key, into, o...)
+						},
+						Update: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.UpdateOption) error {
+							if err := p.Load(); err != nil {
+								return *err
+							}
+							return c.Update(ctx, o, options...)
+						}})
+				}
+				holder := startOperator(t, failing(&ofHolder), ofAll, b)
+				time.Sleep(3 * time.Second)
+				standby := startOperator(t, failing(&ofStandby), ofAllToo, b)
+				time.Sleep(time.Minute)
+				disturb(store, &ofHolder, &ofStandby)
+				if got := passesIn(time.Minute, holder, standby); !got[0] || got[1] {
+					t.Errorf("the holder works: %v, the standby: %v", got[0], got[1])
+				}
+				for _, o := range []*operator{holder, standby} {
+					o.cancel()
+					if err := <-o.ended; err != nil {
+						t.Error(err)
+					}
+				}
+				if n := b.overlaps.Load(); n > 0 {
+					t.Errorf("%d times two worked at once", n)
+				}
+			})
+		})
+	}
+}
+
+// TestANamespaceThatIsGone is not asked for any more.
+func TestANamespaceThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var requests atomic.Int64
+		gone := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "slurm")
+		store := interceptor.NewClient(newStore(t), interceptor.Funcs{
+			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { requests.Add(1); return gone }})
+		ctx, cancel := context.WithCancel(t.Context())
+		c, ended := New(ofAll, store, logr.Discard()), make(chan error, 1)
+		go func() { ended <- c.Start(ctx) }()
+		if leave, err := c.enter(ctx, "slurm"); leave != nil || err != nil {
+			t.Errorf("it works there: %v", err)
+		}
+		time.Sleep(time.Hour)
+		if n := requests.Load(); n != 1 {
+			t.Errorf("there are %d requests", n)
+		}
+		cancel()
+		<-ended
+	})
 }
 
 // TestNoTwoWorkAtOnce: operators start, end, crash, and cannot reach the API server at random times.

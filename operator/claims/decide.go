@@ -46,11 +46,16 @@ type Identity struct {
 type seen struct {
 	holder, renewedAt, wantedBy, wantedAt string
 	holderSince, wantedSince              time.Time
+	lookedAt                              time.Time
 }
 
-// next returns what is seen of a Lease after another look.
+// next returns what is seen of a Lease after another look. After a time without looks, such as an outage of the API server, the holder
+// has as long again to renew it.
 func (s seen) next(now time.Time, l *coordinationv1.Lease) seen {
 	out := s
+	if out.lookedAt = now; now.Sub(s.lookedAt) > 2*renewInterval {
+		out.holderSince = now
+	}
 	out.holder, out.renewedAt = holderOf(l), ""
 	if l.Spec.RenewTime != nil {
 		out.renewedAt = l.Spec.RenewTime.UTC().String()
@@ -121,10 +126,9 @@ func (id Identity) change(now time.Time, l *coordinationv1.Lease, s step) {
 		if id.NamesNamespaces {
 			annotations[annotationScope] = scopeNamed
 		}
-		if annotations[annotationWantedBy] == id.Name {
-			delete(annotations, annotationWantedBy)
-			delete(annotations, annotationWantedAt)
-		}
+		// A wish that came meanwhile makes the write a conflict.
+		delete(annotations, annotationWantedBy)
+		delete(annotations, annotationWantedAt)
 	case ask:
 		annotations[annotationWantedBy], annotations[annotationWantedAt] = id.Name, now.UTC().Format(time.RFC3339Nano)
 	case giveUp:

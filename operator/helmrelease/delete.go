@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/claims"
 )
 
 // RefusedError says why nothing is deleted, or nothing else. It does not help to try again.
@@ -51,6 +52,9 @@ func (r *Release) DeleteClusters(ctx context.Context) error {
 				return nil, err
 			}
 			for _, o := range left {
+				if err := removal.checkAge(o); err != nil {
+					return nil, err
+				}
 				if canEnd, err := removal.canEnd(ctx, o, absentSince); err != nil {
 					return nil, err
 				} else if !canEnd {
@@ -69,7 +73,7 @@ func (r *Release) DeleteClusters(ctx context.Context) error {
 	return nil
 }
 
-// refuseOthers returns an error that names the objects of other releases which the operator must outlive.
+// refuseOthers returns an error that names the objects of other releases which the operator must outlive: another one manages the others.
 func (r *Release) refuseOthers(ctx context.Context) error {
 	var others []string
 	for _, kind := range kindsWithFinalizers() {
@@ -78,7 +82,14 @@ func (r *Release) refuseOthers(ctx context.Context) error {
 			return err
 		}
 		for _, o := range all {
-			if !r.containsObject(o) && len(o.GetFinalizers()) > 0 {
+			if r.containsObject(o) || len(o.GetFinalizers()) == 0 {
+				continue
+			}
+			manager, _, err := claims.HolderOf(ctx, r.Client, o.GetNamespace(), time.Now())
+			if err != nil {
+				return err
+			}
+			if manager == "" || r.OperatorNamespace == "" || manager == r.OperatorNamespace {
 				others = append(others, o.String())
 			}
 		}

@@ -2,7 +2,6 @@ package helmrelease
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,7 +35,7 @@ func (r *Release) AwaitReady(ctx context.Context) error {
 			}
 		}
 		if len(ready)+len(out) == 0 {
-			return nil, errors.New("the release has no custom resources")
+			return nil, &RefusedError{"the release has no custom resources"}
 		}
 		return out, nil
 	}

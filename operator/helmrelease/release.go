@@ -3,6 +3,7 @@ package helmrelease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -31,6 +32,8 @@ type Release struct {
 	Name, Namespace string
 	// Revision of the release at which it was rendered, 0 for unknown. After a rollback it is that of the revision rolled back to.
 	Revision int
+	// Job is the Job of the hook, empty for none, in the namespace of the operator.
+	Job, OperatorNamespace string
 	// Namespaces are those that the operator manages, empty for all.
 	Namespaces []string
 	// Interval is the time between two looks at what is waited for.
@@ -89,14 +92,27 @@ func (r *Release) containsObject(o object) bool {
 	return marks[releaseName] == r.Name && marks[releaseNamespace] == r.Namespace
 }
 
+// failuresInRow is how many looks may fail: with the interval of the program, as many seconds, such as while an API server is replaced.
+const failuresInRow = 300
+
 // waitUntilNone calls look until it returns nothing, and reports what it waits for, at once when that changes. describe returns why, or ""
 // for nothing to report.
 func (r *Release) waitUntilNone(ctx context.Context, look func() ([]object, error), describe func(object) string) error {
 	var last []string
+	failures := 0
 	for reported := (time.Time{}); ; {
 		left, err := look()
-		if err != nil || len(left) == 0 {
+		refused := (*RefusedError)(nil)
+		switch {
+		case err == nil && len(left) == 0:
+			return nil
+		case errors.As(err, &refused), err != nil && failures >= failuresInRow:
 			return err
+		case err != nil:
+			failures++
+			r.Logf("trying again: %v", err)
+		default:
+			failures = 0
 		}
 		var lines []string
 		for _, o := range left {
@@ -112,6 +128,9 @@ func (r *Release) waitUntilNone(ctx context.Context, look func() ([]object, erro
 		}
 		select {
 		case <-ctx.Done():
+			if len(left) == 0 {
+				return fmt.Errorf("%w: %w", err, context.Cause(ctx))
+			}
 			return fmt.Errorf("waiting for %s: %w", left[0], context.Cause(ctx))
 		case <-time.After(r.Interval):
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,6 +39,7 @@ func newEnv(t *testing.T, objects ...client.Object) *env {
 	utilruntime.Must(v1beta1.AddToScheme(scheme))
 	utilruntime.Must(coordinationv1.AddToScheme(scheme))
 	utilruntime.Must(corev1.AddToScheme(scheme))
+	utilruntime.Must(batchv1.AddToScheme(scheme))
 	e := &env{looks: 2}
 	age := map[string]int{}
 	inner := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
@@ -209,6 +211,70 @@ func TestTheHookEndsWhenTheReleaseIsBack(t *testing.T) {
 	e.Revision = 1
 	if err := e.DeleteClusters(t.Context()); err != nil || len(e.events) != 2 {
 		t.Errorf("%v, %q", err, e.events)
+	}
+}
+
+// TestTheHookSparesWhatIsNewerThanItsJob: the Job of a removal that was given up runs late, beside a release that was installed again and
+// whose records have other numbers, or are elsewhere.
+func TestTheHookSparesWhatIsNewerThanItsJob(t *testing.T) {
+	begin := time.Now().Add(-time.Hour)
+	for name, tc := range map[string]struct {
+		created time.Time
+		hasJob  bool
+		deletes bool
+	}{
+		"older":           {begin.Add(-time.Hour), true, true},
+		"newer":           {begin.Add(time.Minute), true, false},
+		"the Job is gone": {begin.Add(-time.Hour), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := nodeSet("slurm", "cpu")
+			n.CreationTimestamp = metav1.NewTime(tc.created)
+			e := newEnv(t, n)
+			e.Revision, e.Job, e.OperatorNamespace = 5, "slurm-delete-clusters", "team"
+			if tc.hasJob {
+				if err := e.Client.Create(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: e.Job,
+					CreationTimestamp: metav1.NewTime(begin)}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := e.DeleteClusters(t.Context())
+			if refused := (*RefusedError)(nil); errors.As(err, &refused) == tc.deletes || (len(e.events) > 0) != tc.deletes {
+				t.Errorf("%v, %q", err, e.events)
+			}
+		})
+	}
+}
+
+// TestTheHookTriesAgain: an API server may be replaced while jobs run for days.
+func TestTheHookTriesAgain(t *testing.T) {
+	e := newEnv(t, nodeSet("slurm", "cpu"))
+	failures := 0
+	inner, ok := e.Client.(client.WithWatch)
+	if !ok {
+		t.Fatal("it is another client")
+	}
+	e.Client = interceptor.NewClient(inner, interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, o client.Object,
+		options ...client.DeleteOption) error {
+		if failures++; failures < 5 {
+			return errors.New("connection refused")
+		}
+		return c.Delete(ctx, o, options...)
+	}})
+	if err := e.DeleteClusters(t.Context()); err != nil || failures != 5 {
+		t.Errorf("after %d requests: %v", failures, err)
+	}
+}
+
+// TestOthersWithAnOperatorOfTheirOwn do not keep this one: the operator in namespace "team" manages them.
+func TestOthersWithAnOperatorOfTheirOwn(t *testing.T) {
+	other := nodeSet("other", "mine")
+	for holder, isRefused := range map[string]bool{"team": true, "ops": false} {
+		e := newEnv(t, nodeSet("slurm", "cpu"), other.DeepCopy())
+		e.OperatorNamespace = holder
+		if err := e.DeleteClusters(t.Context()); (err != nil) != isRefused {
+			t.Errorf("the operator in %s: %v", holder, err)
+		}
 	}
 }
 

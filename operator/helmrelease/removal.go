@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,8 @@ type removal struct {
 	release *Release
 	// revision is the last one, 0 if Helm's records are elsewhere: Argo CD makes none, and other drivers of Helm make others.
 	revision int
+	// job is the Job of the hook, nil if it is not known.
+	job *metav1.PartialObjectMetadata
 }
 
 // statusUninstalling is the label "status" of the record of a release that Helm removes. Helm sets it before it runs hooks.
@@ -28,11 +31,12 @@ const statusUninstalling = "uninstalling"
 const revisionsAhead = 30
 
 func (r *Release) newRemoval(ctx context.Context) (removal, error) {
-	out := removal{release: r}
-	if r.Revision == 0 {
-		return out, nil
+	job, err := r.findJob(ctx)
+	if out := (removal{release: r, job: job}); err != nil || r.Revision == 0 {
+		return out, err
 	}
-	for revision := r.Revision; revision <= r.Revision+revisionsAhead; revision++ {
+	out := removal{release: r, job: job}
+	for revision := r.Revision; revision <= max(r.Revision, out.revision)+revisionsAhead; revision++ {
 		record, err := r.findRecord(ctx, revision)
 		switch {
 		case apierrors.IsForbidden(err):
@@ -44,7 +48,38 @@ func (r *Release) newRemoval(ctx context.Context) (removal, error) {
 			out.revision = revision
 		}
 	}
+	if out.revision == 0 {
+		r.Logf("there are no records of release %s in namespace %s, so it is not known whether it goes on being removed", r.Name, r.Namespace)
+	}
 	return out, nil
+}
+
+// findJob returns the Job of the hook, or nil.
+func (r *Release) findJob(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
+	if r.Job == "" {
+		return nil, nil
+	}
+	job := &metav1.PartialObjectMetadata{}
+	job.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.OperatorNamespace, Name: r.Job}, job)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, &RefusedError{fmt.Sprintf("Job %s/%s is gone, so nothing is deleted", r.OperatorNamespace, r.Job)}
+	case apierrors.IsForbidden(err):
+		r.Logf("cannot see since when the release is being removed: %v", err)
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading Job %s: %w", r.Job, err)
+	}
+	return job, nil
+}
+
+// checkAge returns an error for an object that is newer than the Job: it is of a release that was installed again.
+func (r removal) checkAge(o object) error {
+	if r.job == nil || !r.job.CreationTimestamp.Before(new(o.GetCreationTimestamp())) {
+		return nil
+	}
+	return &RefusedError{fmt.Sprintf("%s was created after the removal had begun. Nothing else is deleted", o)}
 }
 
 // check returns an error if Helm does not remove the release any more.
@@ -104,10 +139,10 @@ func (r removal) canEnd(ctx context.Context, o object, absentSince map[string]ti
 		return true, nil
 	}
 	namespace := o.GetNamespace()
-	managed, err := claims.IsManaged(ctx, r.release.Client, namespace, time.Now())
-	if err != nil || managed {
+	manager, isKnown, err := claims.HolderOf(ctx, r.release.Client, namespace, time.Now())
+	if err != nil || manager != "" || !isKnown {
 		delete(absentSince, namespace)
-		return managed, err
+		return err == nil, err
 	}
 	if absentSince[namespace].IsZero() {
 		absentSince[namespace] = time.Now()
