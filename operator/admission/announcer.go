@@ -27,6 +27,9 @@ type Announcer struct {
 	// is absent, and webhooks in it that have another target are not changed.
 	Configuration string
 	Endpoint      WebhookEndpoint
+	// ServiceExists reports whether a Service exists. The conversion stays with one that does: each of two operators would write its own
+	// every few seconds otherwise, and the API server would end all watches of the kind each time. nil is for none.
+	ServiceExists func(ctx context.Context, namespace, name string) bool
 }
 
 var _ certs.Announcer = (*Announcer)(nil)
@@ -48,7 +51,9 @@ func (a *Announcer) Announce(ctx context.Context, caBundle []byte) error {
 	for _, name := range definitionNames() {
 		definition := &apiextensionsv1.CustomResourceDefinition{}
 		if err := a.updateObject(ctx, name, definition,
-			func() bool { return a.setConversion(definition, caBundle) }); err != nil {
+			func() bool {
+				return !a.isConvertedByAnother(ctx, definition) && a.setConversion(definition, caBundle)
+			}); err != nil {
 			return fmt.Errorf("announcing the conversion webhook: %w", err)
 		}
 	}
@@ -83,6 +88,16 @@ func (a *Announcer) setCABundles(c *admissionregistrationv1.ValidatingWebhookCon
 		}
 	}
 	return changed
+}
+
+// isConvertedByAnother reports whether the conversion webhook of a definition is another Service that exists.
+func (a *Announcer) isConvertedByAnother(ctx context.Context, d *apiextensionsv1.CustomResourceDefinition) bool {
+	c := d.Spec.Conversion
+	if a.ServiceExists == nil || c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil || c.Webhook.ClientConfig.Service == nil {
+		return false
+	}
+	s := c.Webhook.ClientConfig.Service
+	return (s.Namespace != a.Endpoint.Namespace || s.Name != a.Endpoint.Service) && a.ServiceExists(ctx, s.Namespace, s.Name)
 }
 
 // setConversion makes a definition serve v1alpha1 and use our conversion webhook, and reports

@@ -1,6 +1,7 @@
 package admission_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -124,4 +125,45 @@ func TestForeignWebhooksAreNotChanged(t *testing.T) {
 		t.Errorf("a definition without v1alpha1 has conversion %+v", d.Spec.Conversion)
 	}
 	announceCAs(t, nil, "ours") // no object exists yet
+}
+
+// TestTheConversionStaysWithOneOperator: that of another release stays while its Service exists.
+func TestTheConversionStaysWithOneOperator(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	if err := admissionregistrationv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(newDefinition("nodesets.slinky.slurm.net", "v1alpha1", "v1beta1")).Build()
+	services := map[string]bool{"first": true, "second": true}
+	announcerOf := func(namespace string) *admission.Announcer {
+		return &admission.Announcer{Client: c, Endpoint: admission.WebhookEndpoint{Namespace: namespace, Service: "slurm-operator"},
+			ServiceExists: func(_ context.Context, namespace, _ string) bool { return services[namespace] }}
+	}
+	first, second := announcerOf("first"), announcerOf("second")
+	announce := func(a *admission.Announcer, want string) string {
+		t.Helper()
+		if err := a.Announce(t.Context(), []byte(a.Endpoint.Namespace)); err != nil {
+			t.Fatal(err)
+		}
+		d := &apiextensionsv1.CustomResourceDefinition{}
+		if err := c.Get(t.Context(), client.ObjectKey{Name: "nodesets.slinky.slurm.net"}, d); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Spec.Conversion.Webhook.ClientConfig; got.Service.Namespace != want || string(got.CABundle) != want {
+			t.Errorf("the conversion is %+v, not that of %s", got, want)
+		}
+		return d.ResourceVersion
+	}
+	version := announce(first, "first")
+	for range 3 {
+		announce(second, "first")
+		if got := announce(first, "first"); got != version {
+			t.Error("the definition is written again")
+		}
+	}
+	delete(services, "first")
+	announce(second, "second")
 }

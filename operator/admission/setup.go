@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"time"
 
@@ -76,8 +77,20 @@ func newAnnouncer(mgr ctrl.Manager, cfg Config) (*Announcer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client for definitions: %w", err)
 	}
-	return &Announcer{Client: c, Configuration: cfg.Configuration, Endpoint: cfg.Endpoint}, nil
+	return &Announcer{Client: c, Configuration: cfg.Configuration, Endpoint: cfg.Endpoint, ServiceExists: serviceExists}, nil
 }
+
+// serviceExists reports whether DNS knows a Service, or cannot tell. The operator has no right to read those of other namespaces.
+func serviceExists(ctx context.Context, namespace, name string) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	_, err := net.DefaultResolver.LookupHost(ctx, name+"."+namespace+".svc")
+	missing := (*net.DNSError)(nil)
+	return err == nil || !errors.As(err, &missing) || !missing.IsNotFound
+}
+
+// lookupTimeout is how long the DNS of the Kubernetes cluster may take.
+const lookupTimeout = 5 * time.Second
 
 func newRotator(mgr ctrl.Manager, cfg Config, announcer certs.Announcer, log logr.Logger) (*certs.Rotator, error) {
 	c, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())

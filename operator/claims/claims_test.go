@@ -314,7 +314,10 @@ func TestANamespaceThatIsGone(t *testing.T) {
 		var requests atomic.Int64
 		gone := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "slurm")
 		store := interceptor.NewClient(newStore(t), interceptor.Funcs{
-			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { requests.Add(1); return gone }})
+			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+				requests.Add(1)
+				return gone
+			}})
 		ctx, cancel := context.WithCancel(t.Context())
 		c, ended := New(ofAll, store, logr.Discard()), make(chan error, 1)
 		go func() { ended <- c.Start(ctx) }()

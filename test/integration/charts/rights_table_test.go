@@ -192,5 +192,9 @@ func programRights() []right {
 			"deletes the NodeSets of the release while the operator still runs; during helm uninstall, in its namespace"},
 		{stack, "controllers" + slinky, "delete", "operator/helmrelease/delete.go", "r.Client.Delete(",
 			"deletes the Controllers of the release, after their NodeSets; during helm uninstall, in its namespace"},
+		{stack, "jobs.batch", "get", "operator/helmrelease/removal.go", "batchv1.SchemeGroupVersion.WithKind(\"Job\")",
+			"sees since when Helm removes the release, by name"},
+		{stack, "secrets", "get", "operator/helmrelease/removal.go", "corev1.SchemeGroupVersion.WithKind(\"Secret\")",
+			"sees whether Helm still removes the release, by the labels of its records, by name"},
 	}
 }
