@@ -127,7 +127,7 @@ func TestForeignWebhooksAreNotChanged(t *testing.T) {
 	announceCAs(t, nil, "ours") // no object exists yet
 }
 
-// TestTheConversionStaysWithOneOperator: that of another release stays while its Service exists.
+// TestTheConversionStaysWithOneOperator: another release's stays while its Service exists.
 func TestTheConversionStaysWithOneOperator(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
@@ -153,7 +153,7 @@ func TestTheConversionStaysWithOneOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := d.Spec.Conversion.Webhook.ClientConfig; got.Service.Namespace != want || string(got.CABundle) != want {
-			t.Errorf("the conversion is %+v, not that of %s", got, want)
+			t.Errorf("the conversion is %+v, not %s's", got, want)
 		}
 		return d.ResourceVersion
 	}

@@ -80,7 +80,7 @@ func newAnnouncer(mgr ctrl.Manager, cfg Config) (*Announcer, error) {
 	return &Announcer{Client: c, Configuration: cfg.Configuration, Endpoint: cfg.Endpoint, ServiceExists: serviceExists}, nil
 }
 
-// serviceExists reports whether DNS knows a Service, or cannot tell. The operator has no right to read those of other namespaces.
+// serviceExists reports whether DNS knows a Service, or cannot tell. The operator has no right to read Services of other namespaces.
 func serviceExists(ctx context.Context, namespace, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()

@@ -316,7 +316,7 @@ func (c *Claims) isFree(n *namespace) bool {
 	return n.seen.holder == "" || n.seen.holder == c.identity.Name
 }
 
-// HolderOf returns the identity of the operator that manages a namespace, empty if there is none, by a clock that may differ from the
+// HolderOf returns the identity of the operator that manages a namespace, or an empty text, by a clock that may differ from the
 // operator's by seconds. Without rights for Leases isKnown is false.
 func HolderOf(ctx context.Context, c client.Client, namespace string, now time.Time) (name string, isKnown bool, err error) {
 	lease := &coordinationv1.Lease{}

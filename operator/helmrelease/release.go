@@ -30,7 +30,7 @@ const reportInterval = 30 * time.Second
 type Release struct {
 	Client          client.Client
 	Name, Namespace string
-	// Revision of the release at which it was rendered, 0 for unknown. After a rollback it is that of the revision rolled back to.
+	// Revision of the release at which it was rendered, 0 for unknown. A rollback keeps the number of the revision that it goes back to.
 	Revision int
 	// Job is the Job of the hook, empty for none, in the namespace of the operator.
 	Job, OperatorNamespace string
