@@ -182,7 +182,8 @@ func (c *Claims) look(ctx context.Context, n *namespace) (text string, err error
 		return fmt.Sprintf("another operator (%s) has taken the namespace", s.holder), nil
 	case do == hold && n.wasLost: // what this process remembers of it is not true any more
 		if begin.Sub(c.begun) < restartInterval {
-			return fmt.Sprintf("nobody manages the namespace: this operator does after it has started again, %s after its start", restartInterval), nil
+			return fmt.Sprintf("nobody manages the namespace: this operator does when it has started again, %s after its start",
+				restartInterval), nil
 		}
 		c.lost(fmt.Errorf("namespace %s was another operator's, and is to be managed again", n.name))
 		return "", nil

@@ -4,6 +4,8 @@
 //
 // An operator reconciles objects of a namespace only while it holds the Lease LeaseName in it. An operator whose flags name the
 // namespace is preferred to one that manages all: it asks for the namespace in annotations of the Lease, and the other one gives it up
-// when no reconciliation runs in it. An operator that has lost a namespace starts again before it works there again, since what it remembers of
-// the namespace is not true any more; not more often than each ten minutes, since whoever may write Leases in a namespace can bring it about.
+// when no reconciliation runs in it.
+//
+// An operator that has lost a namespace starts again before it works there again, since what it remembers of it is not true any more. It
+// does that at most once in ten minutes: whoever may write Leases in a namespace can bring it about.
 package claims

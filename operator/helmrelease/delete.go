@@ -38,8 +38,8 @@ func (r *Release) DeleteClusters(ctx context.Context) error {
 		return err
 	}
 	if removal.revision > 0 {
-		r.Logf("if Helm gives up before all is gone: 'helm uninstall %[1]s --namespace %[2]s' waits on, and 'helm rollback %[1]s %[3]d --namespace %[2]s' "+
-			"takes the release back, but not what is being deleted", r.Name, r.Namespace, removal.revision)
+		r.Logf("if Helm gives up before all is gone: 'helm uninstall %[1]s --namespace %[2]s' waits on, and "+
+			"'helm rollback %[1]s %[3]d --namespace %[2]s' takes the release back, but not what is being deleted", r.Name, r.Namespace, removal.revision)
 	}
 	absentSince := map[string]time.Time{}
 	for _, kind := range kindsWithFinalizers() {

@@ -152,8 +152,8 @@ func (r removal) canEnd(ctx context.Context, o object, absentSince map[string]ti
 		return false, nil
 	}
 	return false, &RefusedError{fmt.Sprintf("no operator runs that would end the jobs of %[1]s and let it go. Bring the operator back with "+
-		"'helm rollback %[2]s %[3]d --namespace %[4]s' and uninstall then; or give its workers up with 'helm uninstall %[2]s --no-hooks --namespace %[4]s', "+
-		"delete the pods and remove the finalizers", o, r.release.Name, r.lastRevision(), r.release.Namespace)}
+		"'helm rollback %[2]s %[3]d --namespace %[4]s' and uninstall then; or give its workers up with "+
+		"'helm uninstall %[2]s --no-hooks --namespace %[4]s', delete the pods and remove the finalizers", o, r.release.Name, r.lastRevision(), r.release.Namespace)}
 }
 
 func (r *Release) absencePeriod() time.Duration { return min(absencePeriod, 60*r.Interval) }
