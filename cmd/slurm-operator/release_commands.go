@@ -45,7 +45,7 @@ type releaseOptions struct {
 	revision           int
 	// job is the Job of the hook, in the namespace of the operator.
 	job, operatorNamespace string
-	timeout            time.Duration
+	timeout                time.Duration
 }
 
 // newReleaseProgram returns the flags of a command and the options that they set.

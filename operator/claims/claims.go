@@ -139,7 +139,9 @@ func (c *Claims) keep(n *namespace) {
 	timer := time.NewTicker(renewInterval)
 	defer timer.Stop()
 	for first := true; ; first = false {
-		text, err := c.look(c.ctx, n)
+		ctx, cancel := context.WithTimeout(c.ctx, renewInterval)
+		text, err := c.look(ctx, n)
+		cancel()
 		report(text, err)
 		if first {
 			close(n.looked)

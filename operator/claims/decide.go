@@ -11,7 +11,7 @@ import (
 )
 
 // LeaseName is the name of the Lease in each namespace that an operator manages.
-const LeaseName = "slurm-operator-namespace"
+const LeaseName = v1beta1.NamespaceLeaseName
 
 // Annotations of the Lease.
 const (

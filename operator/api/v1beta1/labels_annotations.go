@@ -282,6 +282,9 @@ const (
 // it; workers tolerate it.
 const TaintWorker = NodeSetPrefix + "worker"
 
+// NamespaceLeaseName is the name of the Lease in each namespace in which an operator works. Its holder is the operator.
+const NamespaceLeaseName = "slurm-operator-namespace"
+
 // FinalizerDrain is on NodeSets. The operator sets it, and removes it when no worker has jobs any more or
 // when the drain policy permits not to wait. It is a slurmtide extension.
 const FinalizerDrain = NodeSetPrefix + "drain"

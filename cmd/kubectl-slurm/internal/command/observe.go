@@ -14,6 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
 	"github.com/slurmtide/slurmtide/metricsapi"
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
 // observer collects what the doctor checks.
@@ -180,7 +181,12 @@ func (x *observer) readOperator(ctx context.Context) {
 		x.noteNotRead("whether slurm-operator runs", err)
 		return
 	}
-	x.observed.Operator = &doctor.Operator{Leases: leases}
+	namespaces, err := x.api.Leases(ctx, observe.Scope{Fields: "metadata.name=" + v1beta1.NamespaceLeaseName})
+	if err != nil {
+		x.noteNotRead("where slurm-operator works", err)
+		return
+	}
+	x.observed.Operator = &doctor.Operator{Leases: leases, Namespaces: namespaces}
 	for i := range pods {
 		for _, c := range pods[i].Status.Conditions {
 			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {

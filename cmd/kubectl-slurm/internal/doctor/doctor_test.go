@@ -47,6 +47,13 @@ func newHealthy() *Observed {
 	}
 }
 
+// namespaceLeases returns the Lease with which an operator works in a namespace.
+func namespaceLeases(namespace string, renewed time.Time) []coordinationv1.Lease {
+	l := newLease(renewed)
+	l.Namespace, l.Name = namespace, "slurm-operator-namespace"
+	return []coordinationv1.Lease{l}
+}
+
 func newLease(renewed time.Time) coordinationv1.Lease {
 	return coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
 		HolderIdentity: ptr("pod"), LeaseDurationSeconds: ptr(int32(15)), RenewTime: ptr(metav1.NewMicroTime(renewed)),
@@ -163,6 +170,11 @@ func brokenCases() []brokenCase {
 		{"no operator", func(s *Observed) { s.Operator.Leases = nil }, one(OperatorNotRunning)},
 		{"an operator whose lease has expired",
 			func(s *Observed) { s.Operator.Leases[0] = newLease(now.Add(-time.Minute)) }, one(OperatorNotRunning)},
+		{"an operator that works in the namespace", func(s *Observed) { s.Operator.Namespaces = namespaceLeases("hpc", now) }, nil},
+		{"an operator that works elsewhere", func(s *Observed) { s.Operator.Namespaces = namespaceLeases("other", now) },
+			[]Code{NamespaceNotManaged, NamespaceNotManaged}}, // of the Cluster and the NodeSet
+		{"an operator that has left the namespace", func(s *Observed) { s.Operator.Namespaces = namespaceLeases("hpc", now.Add(-time.Minute)) },
+			[]Code{NamespaceNotManaged, NamespaceNotManaged}},
 		{"an operator without leader election", func(s *Observed) { s.Operator = &Operator{ReadyPods: 1} }, nil},
 		{"an operator that could not be read", func(s *Observed) { s.Operator = nil }, nil},
 	}

@@ -46,6 +46,8 @@ const (
 	ServiceUnresolved Code = "ServiceUnresolved"
 	// OperatorNotRunning: no operator reconciles the NodeSets.
 	OperatorNotRunning Code = "OperatorNotRunning"
+	// NamespaceNotManaged: an operator runs, and none works in the namespace of the object.
+	NamespaceNotManaged Code = "NamespaceNotManaged"
 	// TwoOperators: ours and another operator have both written the object within an hour.
 	TwoOperators Code = "TwoOperators"
 	// HeldByAnotherOperator: another operator works on the object, so ours leaves it alone.
@@ -136,7 +138,8 @@ func Codes() []Code {
 		MissingRight, APIServiceMissing, APIServiceUnavailable, MetricsOfAnother, SecretMissing, TokenExpired,
 		TokenUnreadable,
 		TokenExpiring, ClusterMissing, HostUnreachable, AddressNotServed, PortDiffers, SourceAddressLost, ServiceUnresolved,
-		TwoOperators, HeldByAnotherOperator, ClusterNotReady, StaleSnapshot, OperatorNotRunning, NodeSetNotReady,
+		TwoOperators, HeldByAnotherOperator, ClusterNotReady, StaleSnapshot, OperatorNotRunning, NamespaceNotManaged,
+		NodeSetNotReady,
 		ProbeListsSteps,
 		SeveralAutoscalers, SharedWorkers, AmbiguousMetric, ValueTarget, CannotLeaveZero, ToleranceMissing,
 		TargetMissing, AsleepAtZero, PausedAtZero, AutoscalerFails,
@@ -150,7 +153,7 @@ func allChecks() []func(*Observed) []Finding {
 	return []func(*Observed) []Finding{
 		checkRights, checkAPIServices, checkForeignMetrics, checkSnapshots,
 		checkTokens, checkClusters, checkReferences, checkExternalHosts, checkOutwardAddresses, checkSourceAddresses,
-		checkHostNetworkDNS, checkHolders, checkNodeSets, checkOperator, checkProbes, checkWorkerProbes,
+		checkHostNetworkDNS, checkHolders, checkNodeSets, checkOperator, checkNamespaces, checkProbes, checkWorkerProbes,
 		checkSeveralAutoscalers, checkSharedWorkers, checkAmbiguousMetrics, checkValueTargets, checkLeavesZero,
 		checkTolerance,
 		checkTargets, checkAsleepAtZero, checkFailing,

@@ -122,6 +122,8 @@ type Operator struct {
 	// Leases are its leader election leases. ReadyPods counts its ready pods.
 	Leases    []coordinationv1.Lease
 	ReadyPods int
+	// Namespaces are the Leases by which one of several operators works in a namespace.
+	Namespaces []coordinationv1.Lease
 }
 
 // Denied is a permission that the user lacks.
