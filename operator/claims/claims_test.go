@@ -335,7 +335,11 @@ func TestANamespaceThatIsGone(t *testing.T) {
 
 // TestNoTwoWorkAtOnce: operators start, end, crash, and cannot reach the API server at random times.
 func TestNoTwoWorkAtOnce(t *testing.T) {
-	for seed := range uint64(200) {
+	seeds := uint64(200)
+	if testing.Short() {
+		seeds = 40
+	}
+	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			store, b := newStore(t), &busy{}
