@@ -43,13 +43,16 @@ list() {
 	done
 }
 
-# send_signal sends signal $1 to daemon $2. A stop takes effect when each thread has
-# seen it, which on a busy machine takes a while: send_signal waits for that.
+# send_signal sends signal $1 to daemon $2. On a busy machine it takes a while until
+# each thread has seen a stop, and until a killed process is gone: send_signal waits.
 send_signal() {
 	local pid
 	pid=$(pid_of "$2")
 	kill -s "$1" "$pid"
-	[[ $1 != @(19|STOP|SIGSTOP) ]] || await "$2 (pid $pid) to stop" 10 is_stopped "$pid"
+	case $1 in
+	19 | STOP | SIGSTOP) await "$2 (pid $pid) to stop" 10 is_stopped "$pid" ;;
+	9 | KILL | SIGKILL) wait_gone "$instance/pid/$2" 100 || die "$2 (pid $pid) does not end" ;;
+	esac
 }
 
 # is_stopped succeeds if all threads of process $1 are stopped.

@@ -24,7 +24,7 @@ start() {
 }
 status() { exec 3<>/dev/tcp/127.0.0.1/$port; printf 'GET /status HTTP/1.0\r\n\r\n' >&3; tail -n1 <&3; exec 3>&-; }
 await() {
-  for i in $(seq 600); do
+  for i in $(seq 1800); do
     s=$(status 2>/dev/null)
     [[ $s != $1 ]] || { echo "$2 after $((i/10)) s: $s"; return; }
     [[ $s != *'"wanted":"'$wanted'"'*'"error"'* || $s == *retryAt* ]] || { echo "REFUSED, not $2: $s"; return; }
