@@ -24,7 +24,7 @@ func addClaims(mgr ctrl.Manager, o *options) (kube.Guard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a Kubernetes client: %w", err)
 	}
-	name, err := o.installation()
+	name, err := o.installationName()
 	if err != nil {
 		return nil, err
 	}
@@ -35,9 +35,9 @@ func addClaims(mgr ctrl.Manager, o *options) (kube.Guard, error) {
 // podNamespaceFile has the namespace of the pod in which the program runs.
 const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// installation returns a name that all replicas of this operator have: the namespace of their leader election. An operator outside of
+// installationName returns a name that all replicas of this operator have: the namespace of their leader election. An operator outside of
 // Kubernetes has the name of its machine.
-func (o *options) installation() (string, error) {
+func (o *options) installationName() (string, error) {
 	if o.leaderElection && o.leaderNamespace != "" {
 		return o.leaderNamespace, nil
 	}

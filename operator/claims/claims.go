@@ -46,7 +46,7 @@ type namespace struct {
 	seen  seen
 	until time.Time // how long the Lease is ours; zero if it is not
 
-	// lease is the Lease as this operator wrote it last, nil if it is to be read. wasLost: it was ours and another operator's since. Only
+	// lease is the Lease as this operator wrote it last, nil if it is to be read. wasLost: another operator took it from this one. Only
 	// the keeper has them.
 	lease   *coordinationv1.Lease
 	wasLost bool
@@ -85,7 +85,7 @@ func (c *Claims) Start(ctx context.Context) error {
 // looks again later.
 func (c *Claims) Guard(r reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-		leave, err := c.enter(ctx, request.Namespace)
+		leave, err := c.enterNamespace(ctx, request.Namespace)
 		if leave == nil {
 			return reconcile.Result{RequeueAfter: renewInterval}, err
 		}
@@ -94,15 +94,15 @@ func (c *Claims) Guard(r reconcile.Reconciler) reconcile.Reconciler {
 	})
 }
 
-// enter reports whether the namespace is ours: then it returns a function to call when the reconciliation has ended. It blocks until the
+// enterNamespace reports whether the namespace is ours: then it returns a function to call when the reconciliation has ended. It blocks until the
 // Lease was looked at once.
-func (c *Claims) enter(ctx context.Context, name string) (leave func(), err error) {
+func (c *Claims) enterNamespace(ctx context.Context, name string) (leave func(), err error) {
 	select {
 	case <-c.started:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	n := c.find(name)
+	n := c.findNamespace(name)
 	if n == nil {
 		return nil, context.Canceled
 	}
@@ -111,24 +111,24 @@ func (c *Claims) enter(ctx context.Context, name string) (leave func(), err erro
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return n.begin(c.now()), nil
+	return n.beginReconciliation(c.now()), nil
 }
 
-// find returns a namespace, whose Lease is kept from the first call on, or nil after the end.
-func (c *Claims) find(name string) *namespace {
+// findNamespace returns a namespace, whose Lease is kept from the first call on, or nil after the end.
+func (c *Claims) findNamespace(name string) *namespace {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.namespaces[name]
 	if n == nil && !c.stopped {
 		n = &namespace{name: name, looked: make(chan struct{})}
 		c.namespaces[name] = n
-		c.keepers.Go(func() { c.keep(n) })
+		c.keepers.Go(func() { c.keepLease(n) })
 	}
 	return n
 }
 
-// keep looks at the Lease of a namespace until the context ends, and releases it then.
-func (c *Claims) keep(n *namespace) {
+// keepLease looks at the Lease of a namespace until the context ends, and releases it then.
+func (c *Claims) keepLease(n *namespace) {
 	var reported string
 	report := func(text string, err error) {
 		if text != reported && text != "" {
@@ -140,20 +140,20 @@ func (c *Claims) keep(n *namespace) {
 	defer timer.Stop()
 	for first := true; ; first = false {
 		ctx, cancel := context.WithTimeout(c.ctx, renewInterval)
-		text, err := c.look(ctx, n)
+		text, err := c.renewOrWait(ctx, n)
 		cancel()
 		report(text, err)
 		if first {
 			close(n.looked)
 		}
 		if errors.Is(err, errGone) {
-			c.forget(n)
+			c.forgetNamespace(n)
 			return
 		}
 		select {
 		case <-c.ctx.Done():
 			if !n.heldUntil().IsZero() && n.lease != nil {
-				c.release(n, n.lease) // what somebody has written since stays: the next leader of this installation may hold it
+				c.releaseLease(n, n.lease) // what somebody has written since stays: the next leader of this installation may hold it
 			}
 			return
 		case <-timer.C:
@@ -161,25 +161,25 @@ func (c *Claims) keep(n *namespace) {
 	}
 }
 
-// look reads the Lease of a namespace and does what is to be done about it. It returns what there is to report.
-func (c *Claims) look(ctx context.Context, n *namespace) (text string, err error) {
+// renewOrWait reads the Lease of a namespace, and takes, renews or leaves it. It returns what to report.
+func (c *Claims) renewOrWait(ctx context.Context, n *namespace) (text string, err error) {
 	begin, wasWritten := c.now(), n.lease != nil
-	lease, isNew, err := c.read(ctx, n)
+	lease, isNew, err := c.readLease(ctx, n)
 	if err != nil {
 		return c.withoutLease(n, err)
 	}
 	s := n.seen
 	if !isNew { // a Lease that somebody has deleted is not released
-		s = n.look(begin, lease)
+		s = n.recordSeen(begin, lease)
 	}
-	do := c.identity.decide(begin, s, lease.Annotations[annotationScope])
+	do := c.identity.decideStep(begin, s, lease.Annotations[annotationScope])
 	switch {
 	case do == giveUp:
 		n.wasLost = true
-		c.release(n, nil)
+		c.releaseLease(n, nil)
 		return fmt.Sprintf("another operator (%s) manages the namespace from now on: it names it, and this operator manages all", s.wantedBy), nil
 	case do != hold && !n.heldUntil().IsZero():
-		n.hold(time.Time{})
+		n.holdUntil(time.Time{})
 		n.wasLost = true
 		return fmt.Sprintf("another operator (%s) has taken the namespace", s.holder), nil
 	case do == hold && n.wasLost: // what this process remembers of it is not true any more
@@ -187,12 +187,12 @@ func (c *Claims) look(ctx context.Context, n *namespace) (text string, err error
 			return fmt.Sprintf("nobody manages the namespace: this operator does when it has started again, %s after its start",
 				restartInterval), nil
 		}
-		c.lost(fmt.Errorf("namespace %s was another operator's, and is to be managed again", n.name))
+		c.lost(fmt.Errorf("namespace %s was managed by another operator, and this one takes it again", n.name))
 		return "", nil
 	case do == wait:
 		return fmt.Sprintf("another operator (%s) manages the namespace", s.holder), nil
 	}
-	c.identity.change(begin, lease, do)
+	c.identity.changeLease(begin, lease, do)
 	if isNew {
 		err = c.client.Create(ctx, lease)
 	} else {
@@ -200,7 +200,7 @@ func (c *Claims) look(ctx context.Context, n *namespace) (text string, err error
 	}
 	switch {
 	case err != nil && wasWritten: // somebody else wrote it
-		return c.look(ctx, n)
+		return c.renewOrWait(ctx, n)
 	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
 		return "", nil // the next look sees what has changed
 	case err != nil:
@@ -209,12 +209,12 @@ func (c *Claims) look(ctx context.Context, n *namespace) (text string, err error
 		return fmt.Sprintf("another operator (%s) manages the namespace, and is asked to give it up", s.holder), nil
 	}
 	n.lease = lease
-	n.hold(begin.Add(holdDuration))
+	n.holdUntil(begin.Add(holdDuration))
 	return "", nil
 }
 
-// read returns the Lease of a namespace as this operator has written it, or as it is, or a new one.
-func (c *Claims) read(ctx context.Context, n *namespace) (lease *coordinationv1.Lease, isNew bool, err error) {
+// readLease returns the Lease of a namespace as this operator has written it, or as it is, or a new one.
+func (c *Claims) readLease(ctx context.Context, n *namespace) (lease *coordinationv1.Lease, isNew bool, err error) {
 	if lease, n.lease = n.lease, nil; lease != nil {
 		return lease, false, nil
 	}
@@ -232,11 +232,11 @@ func (c *Claims) withoutLease(n *namespace, err error) (string, error) {
 		return "", errGone
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		if c.isFree(n) {
-			n.hold(c.now().Add(holdDuration))
+			n.holdUntil(c.now().Add(holdDuration))
 		}
 		return "", nil
 	case apierrors.IsForbidden(err) && c.isFree(n):
-		n.hold(c.now().Add(holdDuration))
+		n.holdUntil(c.now().Add(holdDuration))
 		return "cannot claim the namespace, so another operator may manage it, too", err
 	}
 	return "cannot read or write Lease " + LeaseName, err
@@ -245,17 +245,17 @@ func (c *Claims) withoutLease(n *namespace, err error) (string, error) {
 // errGone: the namespace does not exist any more.
 var errGone = errors.New("the namespace does not exist")
 
-// forget drops a namespace that does not exist. One of that name is looked at when it has an object.
-func (c *Claims) forget(n *namespace) {
-	n.hold(time.Time{})
+// forgetNamespace drops a namespace that does not exist. One of that name is looked at when it has an object.
+func (c *Claims) forgetNamespace(n *namespace) {
+	n.holdUntil(time.Time{})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.namespaces, n.name)
 }
 
-// release gives a Lease up that is ours, when no reconciliation runs in the namespace: as it was written last, or as it is if that is nil.
-func (c *Claims) release(n *namespace, lease *coordinationv1.Lease) {
-	n.hold(time.Time{})
+// releaseLease gives a Lease up that is ours, when no reconciliation runs in the namespace: as it was written last, or as it is if that is nil.
+func (c *Claims) releaseLease(n *namespace, lease *coordinationv1.Lease) {
+	n.holdUntil(time.Time{})
 	n.running.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), releaseTimeout)
 	defer cancel()
@@ -268,7 +268,7 @@ func (c *Claims) release(n *namespace, lease *coordinationv1.Lease) {
 		if err != nil || holderOf(last) != c.identity.Name {
 			return err
 		}
-		c.identity.change(c.now(), last, giveUp)
+		c.identity.changeLease(c.now(), last, giveUp)
 		return c.client.Update(ctx, last)
 	}
 	isRetried := func(err error) bool { return lease == nil && apierrors.IsConflict(err) }
@@ -281,8 +281,8 @@ func (c *Claims) release(n *namespace, lease *coordinationv1.Lease) {
 // releaseTimeout is how long the release of a Lease may take.
 const releaseTimeout = 5 * time.Second
 
-// begin begins a reconciliation if the Lease is ours, and returns the function that ends it.
-func (n *namespace) begin(now time.Time) (end func()) {
+// beginReconciliation begins a reconciliation if the Lease is ours, and returns the function that ends it.
+func (n *namespace) beginReconciliation(now time.Time) (end func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !now.Before(n.until) {
@@ -298,14 +298,14 @@ func (n *namespace) heldUntil() time.Time {
 	return n.until
 }
 
-func (n *namespace) hold(until time.Time) {
+func (n *namespace) holdUntil(until time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.until = until
 }
 
-// look records what is seen of the Lease.
-func (n *namespace) look(now time.Time, l *coordinationv1.Lease) seen {
+// recordSeen records what is seen of the Lease.
+func (n *namespace) recordSeen(now time.Time, l *coordinationv1.Lease) seen {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.seen = n.seen.next(now, l)

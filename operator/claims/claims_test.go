@@ -321,7 +321,7 @@ func TestANamespaceThatIsGone(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c, ended := New(ofAll, store, logr.Discard()), make(chan error, 1)
 		go func() { ended <- c.Start(ctx) }()
-		if leave, err := c.enter(ctx, "slurm"); leave != nil || err != nil {
+		if leave, err := c.enterNamespace(ctx, "slurm"); leave != nil || err != nil {
 			t.Errorf("it works there: %v", err)
 		}
 		time.Sleep(time.Hour)

@@ -90,8 +90,8 @@ const (
 	giveUp             // another operator asks for it
 )
 
-// decide returns what the operator does about the Lease of a namespace.
-func (id Identity) decide(now time.Time, s seen, scopeOfHolder string) step {
+// decideStep returns what the operator does about the Lease of a namespace.
+func (id Identity) decideStep(now time.Time, s seen, scopeOfHolder string) step {
 	isOurs := s.holder == id.Name
 	switch {
 	case !id.NamesNamespaces && s.isWantedByAnother(now, id.Name):
@@ -107,8 +107,8 @@ func (id Identity) decide(now time.Time, s seen, scopeOfHolder string) step {
 	return wait
 }
 
-// change makes the changes of a step to a Lease, which may be new.
-func (id Identity) change(now time.Time, l *coordinationv1.Lease, s step) {
+// changeLease makes the changes of a step to a Lease, which may be new.
+func (id Identity) changeLease(now time.Time, l *coordinationv1.Lease, s step) {
 	annotations := maps.Clone(l.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}

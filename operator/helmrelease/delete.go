@@ -15,7 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/claims"
 )
 
-// RefusedError says why nothing is deleted, or nothing else. It does not help to try again.
+// RefusedError tells why nothing more is deleted. Trying again does not help.
 type RefusedError struct{ message string }
 
 func (e *RefusedError) Error() string { return e.message }
@@ -44,7 +44,7 @@ func (r *Release) DeleteClusters(ctx context.Context) error {
 	absentSince := map[string]time.Time{}
 	for _, kind := range kindsWithFinalizers() {
 		deleteAll := func() ([]object, error) {
-			if err := removal.check(ctx); err != nil {
+			if err := removal.checkRecords(ctx); err != nil {
 				return nil, err
 			}
 			left, err := r.listOwn(ctx, kind)

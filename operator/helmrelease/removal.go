@@ -40,7 +40,7 @@ func (r *Release) newRemoval(ctx context.Context) (removal, error) {
 		record, err := r.findRecord(ctx, revision)
 		switch {
 		case apierrors.IsForbidden(err):
-			r.Logf("cannot see whether the release goes on being removed: %v", err)
+			r.Logf("cannot see whether Helm still removes the release: %v", err)
 			return out, nil
 		case err != nil:
 			return out, err
@@ -49,7 +49,7 @@ func (r *Release) newRemoval(ctx context.Context) (removal, error) {
 		}
 	}
 	if out.revision == 0 {
-		r.Logf("there are no records of release %s in namespace %s, so it is not known whether it goes on being removed", r.Name, r.Namespace)
+		r.Logf("there are no records of release %s in namespace %s, so it is unknown whether Helm still removes it", r.Name, r.Namespace)
 	}
 	return out, nil
 }
@@ -82,8 +82,8 @@ func (r removal) checkAge(o object) error {
 	return &RefusedError{fmt.Sprintf("%s was created after the removal had begun. Nothing else is deleted", o)}
 }
 
-// check returns an error if Helm does not remove the release any more.
-func (r removal) check(ctx context.Context) error {
+// checkRecords returns an error if Helm does not remove the release any more.
+func (r removal) checkRecords(ctx context.Context) error {
 	if r.revision == 0 {
 		return nil
 	}

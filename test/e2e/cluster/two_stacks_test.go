@@ -167,7 +167,7 @@ func (s stackEnv) testJobOfDays() {
 	process.Await(s.T, func() error {
 		log := s.kubectl("logs", "job/slurm-delete-clusters")
 		if !strings.Contains(log, "not being removed any more") {
-			return fmt.Errorf("the hook goes on: %s", log)
+			return fmt.Errorf("the hook still runs: %s", log)
 		}
 		return nil
 	})
