@@ -179,7 +179,7 @@ func (c *Claims) renewOrWait(ctx context.Context, n *namespace) (text string, er
 		c.releaseLease(n, nil)
 		return fmt.Sprintf("another operator (%s) manages the namespace from now on: it names it, and this operator manages all", s.wantedBy), nil
 	case do != hold && !n.heldUntil().IsZero():
-		n.holdUntil(time.Time{})
+		n.setHeldUntil(time.Time{})
 		n.wasLost = true
 		return fmt.Sprintf("another operator (%s) has taken the namespace", s.holder), nil
 	case do == hold && n.wasLost: // what this process remembers of it is not true any more
@@ -209,7 +209,7 @@ func (c *Claims) renewOrWait(ctx context.Context, n *namespace) (text string, er
 		return fmt.Sprintf("another operator (%s) manages the namespace, and is asked to give it up", s.holder), nil
 	}
 	n.lease = lease
-	n.holdUntil(begin.Add(holdDuration))
+	n.setHeldUntil(begin.Add(holdDuration))
 	return "", nil
 }
 
@@ -232,11 +232,11 @@ func (c *Claims) withoutLease(n *namespace, err error) (string, error) {
 		return "", errGone
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		if c.isFree(n) {
-			n.holdUntil(c.now().Add(holdDuration))
+			n.setHeldUntil(c.now().Add(holdDuration))
 		}
 		return "", nil
 	case apierrors.IsForbidden(err) && c.isFree(n):
-		n.holdUntil(c.now().Add(holdDuration))
+		n.setHeldUntil(c.now().Add(holdDuration))
 		return "cannot claim the namespace, so another operator may manage it, too", err
 	}
 	return "cannot read or write Lease " + LeaseName, err
@@ -247,7 +247,7 @@ var errGone = errors.New("the namespace does not exist")
 
 // forgetNamespace drops a namespace that does not exist. One of that name is looked at when it has an object.
 func (c *Claims) forgetNamespace(n *namespace) {
-	n.holdUntil(time.Time{})
+	n.setHeldUntil(time.Time{})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.namespaces, n.name)
@@ -255,7 +255,7 @@ func (c *Claims) forgetNamespace(n *namespace) {
 
 // releaseLease gives a Lease up that is ours, when no reconciliation runs in the namespace: as it was written last, or as it is if that is nil.
 func (c *Claims) releaseLease(n *namespace, lease *coordinationv1.Lease) {
-	n.holdUntil(time.Time{})
+	n.setHeldUntil(time.Time{})
 	n.running.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), releaseTimeout)
 	defer cancel()
@@ -298,7 +298,7 @@ func (n *namespace) heldUntil() time.Time {
 	return n.until
 }
 
-func (n *namespace) holdUntil(until time.Time) {
+func (n *namespace) setHeldUntil(until time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.until = until
