@@ -131,7 +131,8 @@ func (e *env) logs() string {
 	for _, args := range [][]string{{"get", "pods,nodesets,hpa", "-o", "wide"}, {"describe", "controllers.slinky.slurm.net"},
 		{"describe", "nodesets"}, {"get", "events", "--sort-by=.lastTimestamp"},
 		{"logs", "slurm-controller-0", "-c", "reconfigure", "--tail=100"},
-		{"logs", "slurm-controller-0", "-c", "slurmctld", "--tail=300"},
+		{"logs", "slurm-controller-0", "-c", "slurmctld", "--previous", "--tail=300"},
+		{"logs", "slurm-controller-0", "-c", "slurmctld", "--tail=5000"},
 		{"logs", "deployment/slurm-operator", "--tail=300"}} {
 		text, err := e.tryKubectl(ctx, args...)
 		fmt.Fprintf(&out, "==> kubectl %s <==\n%s\n", strings.Join(args, " "), text)

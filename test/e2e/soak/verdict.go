@@ -67,13 +67,21 @@ func isLost(at time.Time, kills []time.Time) bool {
 	return slices.ContainsFunc(kills, func(kill time.Time) bool { return !kill.Before(at) && kill.Sub(at) <= lossWindow })
 }
 
-// ranAgain reports whether a task of a job ended right before a kill, of which slurmdbd did not hear either: slurmctld started it
-// again when slurmd registered without it.
+// ranAgain reports whether a killed slurmctld started a task of a job again. Either the task ended right before the kill, of which slurmdbd
+// did not hear: slurmctld starts it again when slurmd registers without it. Or it started right before the kill: slurmctld starts it once
+// more, slurmd refuses it as a duplicate, and slurmctld requeues it.
 func ranAgain(job submission, records []record, kills []time.Time) bool {
 	return slices.ContainsFunc(records, func(r record) bool {
 		end := r.start.Add(job.Sleep)
-		return r.name == job.name && r.state == "NODE_FAIL" && slices.ContainsFunc(kills, func(kill time.Time) bool {
-			return end.Add(lossWindow).After(kill) && end.Before(kill)
+		return r.name == job.name && slices.ContainsFunc(kills, func(kill time.Time) bool {
+			switch r.state {
+			case "NODE_FAIL":
+				return end.Add(lossWindow).After(kill) && end.Before(kill)
+			case "REQUEUED":
+				return job.at.Before(kill) && r.start.Add(lossWindow).After(kill) && r.start.Before(kill.Add(lossWindow))
+			default:
+				return false
+			}
 		})
 	})
 }

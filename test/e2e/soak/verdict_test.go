@@ -50,6 +50,13 @@ func TestJobsAreJudgedByTheirRecords(t *testing.T) {
 			lost:    "7 is NODE_FAIL", lose: 1},
 		"a job that would have ended after the kill and ran again": {jobs: []submission{sleeper}, kills: []time.Time{at(15)},
 			records: []record{{id: "7", name: "s1-0", state: "NODE_FAIL", start: at(10)}}, fault: "7 is NODE_FAIL", faults: 1},
+		"a job that started right before the kill and was started again": {jobs: []submission{sleeper}, kills: []time.Time{at(15)},
+			records: []record{{id: "7", name: "s1-0", state: "REQUEUED", start: at(12)}, {id: "7", name: "s1-0", state: "COMPLETED", restarts: 1}},
+			lost:    "7 is REQUEUED", lose: 1},
+		"a job that started long before the kill and was requeued": {jobs: []submission{sleeper}, kills: []time.Time{at(25)},
+			records: []record{{id: "7", name: "s1-0", state: "REQUEUED", start: at(12)}}, fault: "7 is REQUEUED", faults: 1},
+		"a job that came after the kill and was requeued": {jobs: []submission{{Job: job.Job, id: "7", name: "s1-0", at: at(16)}},
+			kills: []time.Time{at(15)}, records: []record{{id: "7", name: "s1-0", state: "REQUEUED", start: at(17)}}, fault: "7 is REQUEUED", faults: 1},
 		"a job that was to be cancelled": {jobs: []submission{{Job: Job{Tasks: 1, Want: "CANCELLED"}, id: "9", name: "c"}},
 			records: []record{{id: "9", name: "c", state: "CANCELLED by 0"}}},
 	} {
