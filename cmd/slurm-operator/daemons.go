@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -38,6 +39,7 @@ func rotationLookup(slurms *slurmclients.Clusters) func(refs.ClusterKey) rotatio
 // read.
 func addDaemonReconcilers(mgr ctrl.Manager, guard kube.Guard, o *options, slurms *slurmclients.Clusters) error {
 	c, uncached, recorder := mgr.GetClient(), mgr.GetAPIReader(), newRecorder(mgr)
+	usesIPv6 := o.usesIPv6(os.Getenv("POD_IP"))
 	agents := configagent.NewStatusReader(agentTimeout)
 	if o.isEnabled(controllerReconciler) {
 		keys := rotation.New(c, uncached, agents.Read, rotationLookup(slurms), recorder, time.Now, o.daemonNamespaces)
@@ -48,14 +50,14 @@ func addDaemonReconcilers(mgr ctrl.Manager, guard kube.Guard, o *options, slurms
 	for name, r := range map[string]setupper{
 		controllerReconciler: controller.New(c, uncached, agents.Read, recorder, time.Now, controller.Config{
 			Namespaces: o.daemonNamespaces, Image: o.slurmctldImage, AgentImage: o.agentImage,
-			ClusterDomain: o.nodeSet.ClusterDomain}),
+			ClusterDomain: o.nodeSet.ClusterDomain, UsesIPv6: usesIPv6}),
 		restAPIReconciler: restapi.New(c, uncached, recorder, time.Now, restapi.Config{
-			Namespaces: o.daemonNamespaces, Image: o.slurmrestdImage, AgentImage: o.agentImage}),
+			Namespaces: o.daemonNamespaces, Image: o.slurmrestdImage, AgentImage: o.agentImage, UsesIPv6: usesIPv6}),
 		loginSetReconciler: loginset.New(c, uncached, agents.Read, recorder, time.Now, loginset.Config{
 			Namespaces: o.daemonNamespaces, Image: o.loginImage, ClusterDomain: o.nodeSet.ClusterDomain,
 			AgentImage: o.agentImage}),
 		accountingReconciler: accounting.New(c, uncached, agents.Read, recorder, time.Now, accounting.Config{
-			Namespaces: o.daemonNamespaces, Image: o.slurmdbdImage, AgentImage: o.agentImage}),
+			Namespaces: o.daemonNamespaces, Image: o.slurmdbdImage, AgentImage: o.agentImage, UsesIPv6: usesIPv6}),
 	} {
 		if !o.isEnabled(name) {
 			continue

@@ -32,6 +32,7 @@ func TestInvalidFlags(t *testing.T) {
 		{"surplus records of less than no time", []string{"--nodeset.keep-surplus-records=-1s"}, "not be negative"},
 		{"a share of more than all", []string{"--nodeset.brake-share=2"}, "from 0 to 1"},
 		{"no pause between polls", []string{"--slurm.poll-interval=0s"}, "at least 100ms"},
+		{"an unknown family", []string{"--controller.ip-family=dual"}, "must be one of"},
 		{"an unknown format", []string{"--log.format=xml"}, "must be one of"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -45,6 +46,24 @@ func TestInvalidFlags(t *testing.T) {
 
 // agentImage is the flag without which the operator runs no slurmctld and no slurmdbd.
 const agentImage = "--controller.agent-image=agent:1"
+
+func TestTheFamilyOfServicesIsThatOfThePod(t *testing.T) {
+	for _, c := range []struct {
+		family, podIP string
+		want          bool
+	}{
+		{"auto", "", false}, {"auto", "10.0.0.1", false}, {"auto", "fd00::1", true}, {"auto", "::ffff:10.0.0.1", false}, {"auto", "x", false},
+		{"ipv6", "10.0.0.1", true}, {"ipv4", "fd00::1", false},
+	} {
+		o, err := parseFlags([]string{agentImage, "--controller.ip-family=" + c.family})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.usesIPv6(c.podIP); got != c.want {
+			t.Errorf("%v: %v", c, got)
+		}
+	}
+}
 
 func TestDefaults(t *testing.T) {
 	o, err := parseFlags([]string{agentImage})

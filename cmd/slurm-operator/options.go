@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -35,6 +36,8 @@ type options struct {
 	slurmdbdImage string
 	// agentImage is the image of slurm-agent.
 	agentImage string
+	// ipFamily is the first family of the addresses of Services: auto, ipv4 or ipv6.
+	ipFamily string
 
 	upgradeDefinitions bool
 
@@ -124,6 +127,18 @@ func (o *options) controllerFlags(set *pflag.FlagSet) {
 	set.StringVar(&o.slurmctldImage, "controller.image", "", "Image of slurmctld where a Controller names none.")
 	set.StringVar(&o.agentImage, "controller.agent-image", "", "Image of slurm-agent, which checks the configuration of "+
 		"slurmctld and slurmdbd. Required where the reconciler controller or accounting runs.")
+	flags.ChoiceVar(set, &o.ipFamily, "controller.ip-family", "First family of the addresses of Services. With ipv6, Slurm's "+
+		"daemons look for such addresses, too (CommunicationParameters=EnableIPv6), unless spec.extraConf says otherwise. auto: "+
+		"the family of the address in the environment variable POD_IP.", "auto", "ipv4", "ipv6")
+}
+
+// usesIPv6 reports whether Services have addresses of IPv6. podIP is the address of the operator's pod, empty if it is unknown.
+func (o *options) usesIPv6(podIP string) bool {
+	if o.ipFamily != "auto" {
+		return o.ipFamily == "ipv6"
+	}
+	address, err := netip.ParseAddr(podIP)
+	return err == nil && address.Is6() && !address.Is4In6()
 }
 
 func (o *options) serverFlags(set *pflag.FlagSet) {

@@ -29,7 +29,7 @@ command_of_kube_apiserver() {
 	# shellcheck disable=SC2207
 	command=("$kube_bin/kube-apiserver"
 		--bind-address "$host_address" --advertise-address "$host_address" --secure-port "$(apiserver_port)"
-		"${routing[@]}" --service-cluster-ip-range 10.96.0.0/16 --allow-privileged
+		"${routing[@]}" --service-cluster-ip-range "$(service_addresses)" --allow-privileged
 		--authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction
 		--etcd-servers "https://127.0.0.1:$(etcd_port)" --etcd-cafile "$pki/etcd-ca.crt"
 		--etcd-certfile "$pki/apiserver-etcd-client.crt" --etcd-keyfile "$pki/apiserver-etcd-client.key"

@@ -39,6 +39,8 @@ type Config struct {
 	// AgentPullPolicy its pull policy.
 	Image, AgentImage string
 	AgentPullPolicy   corev1.PullPolicy
+	// UsesIPv6 is whether Services have addresses of IPv6.
+	UsesIPv6 bool
 }
 
 // Reconciler reconciles Accountings.
@@ -126,7 +128,7 @@ func (r *Reconciler) applyObjects(ctx context.Context, a *v1beta1.Accounting, ac
 		return nil, err
 	}
 	objects, err := render.Objects(render.Input{Accounting: a, Accounts: accounts, Image: r.cfg.Image,
-		AgentImage: r.cfg.AgentImage, AgentPullPolicy: r.cfg.AgentPullPolicy})
+		AgentImage: r.cfg.AgentImage, AgentPullPolicy: r.cfg.AgentPullPolicy, UsesIPv6: r.cfg.UsesIPv6})
 	if err != nil {
 		return nil, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}

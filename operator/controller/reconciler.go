@@ -40,6 +40,8 @@ type Config struct {
 	Image, AgentImage string
 	AgentPullPolicy   corev1.PullPolicy
 	ClusterDomain     string
+	// UsesIPv6 is whether Services have addresses of IPv6.
+	UsesIPv6 bool
 }
 
 // Reconciler reconciles Controllers.

@@ -34,6 +34,8 @@ type Config struct {
 	Image string
 	// AgentImage is the image of slurm-agent, which ends TLS. Without one there is no TLS.
 	AgentImage string
+	// UsesIPv6 is whether Services have addresses of IPv6.
+	UsesIPv6 bool
 }
 
 // Reconciler reconciles RestApis.
@@ -122,7 +124,7 @@ func (r *Reconciler) applyObjects(ctx context.Context, api *v1beta1.RestApi) (*u
 
 // observe reads what the objects of a RestApi are built from. A *problem.Error says what is missing.
 func (r *Reconciler) observe(ctx context.Context, api *v1beta1.RestApi) (render.Input, error) {
-	in := render.Input{RestAPI: api, Image: r.cfg.Image, AgentImage: r.cfg.AgentImage}
+	in := render.Input{RestAPI: api, Image: r.cfg.Image, AgentImage: r.cfg.AgentImage, UsesIPv6: r.cfg.UsesIPv6}
 	var err error
 	if in.Controller, err = access.FindController(ctx, r.Client, api.Namespace, api.Spec.ControllerRef.Name); err != nil {
 		return in, err

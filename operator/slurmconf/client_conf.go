@@ -20,6 +20,8 @@ type ClientConf struct {
 	// accounting.
 	Accounting     string
 	AccountingPort int32
+	// UsesIPv6 is as in SlurmConf.
+	UsesIPv6 bool
 	// ServerText is text of the server's configuration, of which the client gets sharedOptions. ServerFiles are the files that
 	// it may include, by name.
 	ServerText  string
@@ -70,6 +72,9 @@ func (c ClientConf) Render() (string, error) {
 		ours = append(ours, assignment{name: "AccountingStorageType", value: "accounting_storage/slurmdbd"},
 			assignment{name: "AccountingStorageHost", value: c.Accounting},
 			assignment{name: "AccountingStoragePort", value: strconv.Itoa(int(c.AccountingPort))})
+	}
+	if c.UsesIPv6 {
+		ours = append(ours, enablesIPv6)
 	}
 	shared, err := sharedLines(c.ServerFiles, c.ServerText)
 	if err != nil {

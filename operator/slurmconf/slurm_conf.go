@@ -42,6 +42,9 @@ const (
 // jwtParameters names the keys of auth/jwt. There is always a key set, to which a rotation adds keys (package configagent).
 const jwtParameters = "jwt_key=" + Dir + "/" + JWTKeyFile + ",jwks=" + Dir + "/" + JWKSFile
 
+// enablesIPv6 is the line of slurm.conf and slurmdbd.conf for UsesIPv6.
+var enablesIPv6 = assignment{name: "CommunicationParameters", value: "EnableIPv6"}
+
 // SlurmConf is the content of slurm.conf (slurm.conf(5)) for a cluster whose slurmctld the operator
 // runs.
 type SlurmConf struct {
@@ -59,6 +62,9 @@ type SlurmConf struct {
 	// accounting.
 	Accounting     string
 	AccountingPort int32
+	// UsesIPv6 makes Slurm's programs look for addresses of IPv6 too, which they do not by default (slurm.conf(5),
+	// CommunicationParameters). What the user sets counts.
+	UsesIPv6 bool
 	// HasMetrics says that slurmctld serves metrics. Slurm 24.11 does not know the option.
 	HasMetrics bool
 	// MaxNodeCount is how many Slurm nodes there may be, 0 for as many as slurm.conf lists.
@@ -162,6 +168,9 @@ func (c SlurmConf) commonAssignments() []assignment {
 	if slices.ContainsFunc(c.NodeSets, func(n NodeSet) bool { return n.HasSSH }) {
 		// pam_slurm_adopt looks for the extern step of a job, and moves sessions into it.
 		set("PrologFlags", "Contain")
+	}
+	if c.UsesIPv6 {
+		set(enablesIPv6.name, enablesIPv6.value)
 	}
 	if len(c.NodeSets) > 0 {
 		// Without one, slurmctld refuses scontrol reboot. The operator replaces the worker's pod instead.

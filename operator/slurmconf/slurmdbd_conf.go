@@ -28,6 +28,8 @@ type SlurmdbdConf struct {
 	StoragePort int32
 	// Database and User are those of the database. Without a user Slurm takes its own.
 	Database, User string
+	// UsesIPv6 is as in SlurmConf.
+	UsesIPv6 bool
 	// Extra is the user's text.
 	Extra string
 }
@@ -53,6 +55,9 @@ func (c SlurmdbdConf) Render() (string, error) {
 	set("StorageLoc", c.Database)
 	set("StorageUser", c.User)
 	set("PidFile", SlurmdbdPidFile)
+	if c.UsesIPv6 {
+		ours = append(ours, enablesIPv6)
+	}
 	return renderFile(ours, userText{extra: c.Extra,
 		reserved: []string{"dbdhost", "dbdport", "slurmuser", "authtype", "storagepass", "pidfile"}})
 }

@@ -22,6 +22,8 @@ type Input struct {
 	// AgentImage is the image of slurm-agent, AgentPullPolicy its pull policy.
 	AgentImage      string
 	AgentPullPolicy corev1.PullPolicy
+	// UsesIPv6 is whether Services have addresses of IPv6 (slurmconf.SlurmConf).
+	UsesIPv6 bool
 }
 
 // JWTKeyRef returns the key of auth/jwt of an Accounting, or nil.

@@ -39,7 +39,7 @@ func newConfigMap(in Input) (*corev1.ConfigMap, error) {
 		Host: names.AccountingPod(in.Accounting.Name), Port: in.port(),
 		StorageHost: database.Host, StoragePort: database.Port,
 		Database: cmp.Or(storage.Database, "slurm_acct_db"), User: storage.Username,
-		Extra: in.Accounting.Spec.ExtraConf,
+		UsesIPv6: in.UsesIPv6, Extra: in.Accounting.Spec.ExtraConf,
 	}.Render()
 	if err != nil {
 		return nil, fmt.Errorf("rendering slurmdbd.conf: %w", err)

@@ -93,6 +93,7 @@ func (in Input) slurmConf() slurmconf.SlurmConf {
 		Hosts:       refs.SlurmctldHosts(c), Address: refs.SlurmctldAddr(c),
 		Port: in.address().Port, SlurmdPort: names.SlurmdPort,
 		Accounting: in.Accounting.Host, AccountingPort: in.Accounting.Port,
+		UsesIPv6:          in.UsesIPv6,
 		HasMetrics:        c.Spec.Metrics.Enabled,
 		MaxNodeCount:      maxNodeCount(in.MaxWorkers),
 		Prologs:           slices.Sorted(maps.Keys(in.Files.Prolog)),

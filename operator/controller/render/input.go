@@ -23,6 +23,8 @@ type Input struct {
 	AgentPullPolicy corev1.PullPolicy
 	// ClusterDomain is Kubernetes' DNS domain; empty is "cluster.local".
 	ClusterDomain string
+	// UsesIPv6 is whether Services have addresses of IPv6 (slurmconf.SlurmConf).
+	UsesIPv6 bool
 	// Accounting is where slurmdbd is. Without a host there is no accounting.
 	Accounting refs.Address
 	// NodeSets are the NodeSets that join the cluster, in the order in which slurm.conf lists them.

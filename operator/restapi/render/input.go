@@ -21,6 +21,8 @@ type Input struct {
 	Image string
 	// AgentImage is the image of slurm-agent, which ends TLS. It is needed only for a RestApi with TLS.
 	AgentImage string
+	// UsesIPv6 is whether Services have addresses of IPv6 (slurmconf.SlurmConf).
+	UsesIPv6 bool
 }
 
 // port returns the port of the Service, which without TLS is that of slurmrestd.

@@ -57,7 +57,7 @@ func newConfigMap(in Input) (*corev1.ConfigMap, error) {
 		Hosts:       refs.SlurmctldHosts(in.Controller),
 		Port:        refs.LocateSlurmctld(in.Controller).Address.Port,
 		Accounting:  in.Accounting.Host, AccountingPort: in.Accounting.Port,
-		ServerText: in.Controller.Spec.ExtraConf, ServerFiles: in.Includes,
+		UsesIPv6: in.UsesIPv6, ServerText: in.Controller.Spec.ExtraConf, ServerFiles: in.Includes,
 	}.Render()
 	if err != nil {
 		return nil, fmt.Errorf("rendering slurm.conf: %w", err)

@@ -105,7 +105,13 @@ func execNamespaces(namespaces []string) []string {
 // startBareKube starts Kubernetes with a node and the images.
 func startBareKube(t *testing.T) *realkube.Cluster {
 	t.Helper()
-	kube, err := realkube.Start(t.Context(), realkube.Config{Kubelet: true, Name: "cluster"})
+	return startKubeOfFamily(t, "")
+}
+
+// startKubeOfFamily starts Kubernetes with addresses of a family, see realkube.Config.
+func startKubeOfFamily(t *testing.T, ipFamily string) *realkube.Cluster {
+	t.Helper()
+	kube, err := realkube.Start(t.Context(), realkube.Config{Kubelet: true, IPFamily: ipFamily, Name: "cluster"})
 	must(t, err)
 	t.Cleanup(func() { must(t, kube.Close()) })
 	images := []string{"slurm-operator", "slurm-metrics-adapter", "slurm-agent", "services:dev", "slurmctld:26.05",

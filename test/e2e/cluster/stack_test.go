@@ -49,13 +49,19 @@ func TestStack(t *testing.T) {
 // startStack starts a Kubernetes cluster that has nothing of ours, with a directory for a release of Slurm.
 func startStack(t *testing.T, version string) stackEnv {
 	t.Helper()
+	return startStackOfFamily(t, version, "")
+}
+
+// startStackOfFamily is startStack with addresses of a family, see realkube.Config.
+func startStackOfFamily(t *testing.T, version, ipFamily string) stackEnv {
+	t.Helper()
 	if missing := realkube.MissingNodeRequirement(); missing != "" {
 		t.Skip(missing)
 	}
 	if !*long {
 		t.Skip("it runs only with -long")
 	}
-	s := stackEnv{&env{T: t, kube: startBareKube(t), namespace: "slurm", ctld: "slurm-controller-0",
+	s := stackEnv{&env{T: t, kube: startKubeOfFamily(t, ipFamily), namespace: "slurm", ctld: "slurm-controller-0",
 		login: "slurm-login-main"}}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -72,15 +78,24 @@ func startStack(t *testing.T, version string) stackEnv {
 func TestStackOfTheOlderRelease(t *testing.T) {
 	s := startStack(t, "24.11")
 	values := []string{"--set", "slurm.partitions.all.enabled=true"}
-	for of, repository := range map[string]string{"controller.slurmctld": "slurmd", "restapi.slurmrestd": "slurmd",
-		"accounting.slurmdbd": "slurmdbd", "loginsetDefaults.login": "login", "nodesetDefaults.slurmd": "slurmd"} {
-		image := "slurm." + of + ".image."
-		values = append(values, "--set", image+"repository=localhost/"+repository, "--set-string", image+"tag=24.11")
-	}
+	values = append(values, valuesOfRelease("24.11")...)
 	s.runStack("install", values...)
 	s.awaitReady()
 	s.testJobFromZero() // Slurm knows the nodes then
 	s.testRemovedPartition(values...)
+}
+
+// valuesOfRelease returns arguments of Helm with the images of a release of Slurm.
+func valuesOfRelease(version string) (out []string) {
+	if version == versions[0] {
+		return nil
+	}
+	for of, repository := range map[string]string{"controller.slurmctld": "slurmd", "restapi.slurmrestd": "slurmd",
+		"accounting.slurmdbd": "slurmdbd", "loginsetDefaults.login": "login", "nodesetDefaults.slurmd": "slurmd"} {
+		image := "slurm." + of + ".image."
+		out = append(out, "--set", image+"repository=localhost/"+repository, "--set-string", image+"tag="+version)
+	}
+	return out
 }
 
 // testGPUs follows docs/gpus.md, with files in the place of GPUs: a job gets one, on a worker that its HPA creates, and is accounted for it.

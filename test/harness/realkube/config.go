@@ -11,6 +11,8 @@ type Config struct {
 	// Kubelet adds a node: containerd, kubelet, kube-proxy and CoreDNS, so that pods run.
 	// [MissingNodeRequirement] reports whether a node can run.
 	Kubelet bool
+	// IPFamily is the family of the addresses of pods and Services with Kubelet: "ipv4", also if it is empty, "ipv6", or "dual".
+	IPFamily string
 	// Name is the cluster's name in messages. Empty means "dev".
 	Name string
 	// APIServerArgs, ControllerManagerArgs and SchedulerArgs are additional
@@ -36,6 +38,9 @@ func (c Config) flags() []string {
 	}
 	if c.Kubelet {
 		flags = append(flags, "--kubelet")
+	}
+	if c.IPFamily != "" {
+		add("--ip-family", c.IPFamily)
 	}
 	add("--apiserver-arg", c.APIServerArgs...)
 	add("--controller-manager-arg", c.ControllerManagerArgs...)
