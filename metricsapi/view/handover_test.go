@@ -132,6 +132,46 @@ func TestHandoversAfterWhichClientsListAgain(t *testing.T) {
 	}
 }
 
+// A watch that ends soon does not begin with what has changed since what another replica has shown: clients that break among it list again.
+func TestAWatchThatEndsSoonTakesNoHandover(t *testing.T) {
+	for _, c := range []struct {
+		timeout time.Duration
+		want    int
+	}{{time.Second, 0}, {time.Minute, 2}} {
+		t.Run(c.timeout.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(asUser("alice"))
+				one, two, three := newJob(1, slurm.JobRunning), newJob(2, slurm.JobRunning), newJob(3, slurm.JobRunning)
+				h := &handover{t: t, ctx: ctx}
+				h.a = h.startStill(nil, readNow(1, false, one))
+				at := h.list(h.a)
+				h.b = h.startStill(h.askA, readNow(1, false, one))
+				time.Sleep(10 * time.Second)
+				h.b.dir.set(readNow(2, false, one, two, three))
+				synctest.Wait()
+				short, end := context.WithTimeout(ctx, c.timeout)
+				defer end()
+				w, err := h.b.store.Watch(short, &internalversion.ListOptions{ResourceVersion: at})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := 0
+				for range w.ResultChan() {
+					if got++; got == c.want {
+						w.Stop()
+					}
+				}
+				if got != c.want {
+					t.Errorf("%d events, want %d", got, c.want)
+				}
+				cancel()
+				synctest.Wait()
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
 // A watch may break as often as it likes: the version of a client that has a part of the changes stays the same.
 func TestAWatchThatBreaksAgainAndAgain(t *testing.T) {
 	d := newDirectory(redSource(1))
