@@ -49,7 +49,13 @@ func renderedExporter(t *testing.T, s *slurmclient.Snapshot, cfg Config) *Export
 // serveGet sends a GET request with headers, given as names and values, to a handler.
 func serveGet(t *testing.T, h http.Handler, target string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodGet, target, nil)
+	return serveRequest(t, h, http.MethodGet, target, header...)
+}
+
+// serveRequest sends a request of the method, as serveGet does.
+func serveRequest(t *testing.T, h http.Handler, method, target string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(method, target, nil)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}

@@ -9,10 +9,11 @@ import (
 	"github.com/slurmtide/slurmtide/exporter/exposition"
 )
 
-// Metrics returns a handler for the exposition, as text or OpenMetrics according to the Accept
-// header, and compressed with gzip if the client accepts it. The parameters collect[] and
-// exclude[] select collectors by name. A scrape makes no request. It blocks only while a
-// snapshot that was not rendered ahead is rendered, such as at the first scrape.
+// Metrics returns a handler for the exposition, as text, OpenMetrics or delimited protobuf
+// according to the Accept header, and compressed with gzip if the client accepts it. Only protobuf
+// contains native histograms. The parameters collect[] and exclude[] select collectors by name. A
+// scrape makes no request. It blocks only while a snapshot that was not rendered ahead is rendered,
+// such as at the first scrape.
 //
 // The set Native shows all enabled collectors. Another set shows only its own names, including
 // those that are also names of native metrics.

@@ -24,9 +24,8 @@ func TestFormats(t *testing.T) {
 		{"text without an Accept header", "", "text/plain; version=0.0.4; charset=utf-8", "\n"},
 		{"OpenMetrics when it is preferred", openAccept, "application/openmetrics-text; version=1.0.0; charset=utf-8",
 			"# EOF\n"},
-		{"text when protobuf is preferred",
-			"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited",
-			"text/plain; version=0.0.4; charset=utf-8", "\n"},
+		{"protobuf when it is preferred", protobufAccept,
+			"application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			plain := serveGet(t, e.Metrics(exposition.Native), "/metrics?collect[]=nodes", "Accept", tc.accept)
@@ -39,10 +38,17 @@ func TestFormats(t *testing.T) {
 			if got := plain.Header().Get("Content-Length"); got != fmt.Sprint(plain.Body.Len()) {
 				t.Errorf("Content-Length is %s, want %d", got, plain.Body.Len())
 			}
+			if got := plain.Header().Get("Vary"); got != "Accept, Accept-Encoding" {
+				t.Errorf("Vary is %q", got)
+			}
 			packed := serveGet(t, e.Metrics(exposition.Native), "/metrics?collect[]=nodes", "Accept", tc.accept,
 				"Accept-Encoding", "deflate, gzip;q=0.8")
 			if got := packed.Header().Get("Content-Length"); got != fmt.Sprint(packed.Body.Len()) {
 				t.Errorf("Content-Length is %s, want %d", got, packed.Body.Len())
+			}
+			head := serveRequest(t, e.Metrics(exposition.Native), http.MethodHead, "/metrics?collect[]=nodes", "Accept", tc.accept)
+			if got, want := head.Header(), plain.Header(); head.Body.Len() != 0 || !cmp.Equal(got, want) {
+				t.Errorf("HEAD has %d bytes and the header %v, want none and %v", head.Body.Len(), got, want)
 			}
 			if diff := cmp.Diff(withoutDurations(plain.Body.String()),
 				withoutDurations(unzipBody(t, packed.Body))); diff != "" {

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+
+	dto "github.com/prometheus/client_model/go"
 )
 
 // Format is an exposition format.
@@ -14,17 +16,25 @@ type Format int
 const (
 	textFormat Format = iota
 	openMetricsFormat
-	formatCount
+	// protobufFormat is not rendered ahead: serveProtobuf encodes it at the scrape.
+	protobufFormat
 )
 
-// fragment is a part of an exposition. text contains what differs between the formats. body is
-// the same in all formats and is kept uncompressed and compressed, as deflate blocks that refer
-// to no earlier data. A fragment is immutable.
+// textFormatCount is the number of formats that fragments are rendered in.
+const textFormatCount = int(protobufFormat)
+
+// fragment is a part of an exposition. text contains what differs between the text formats. body
+// is the same in both and is kept uncompressed and compressed, as deflate blocks that refer to no
+// earlier data. A fragment is immutable.
 type fragment struct {
-	text [formatCount][]byte
+	text [textFormatCount][]byte
 	body []byte
 	// compressed is body as deflate blocks that end on a byte boundary.
 	compressed []byte
+	// gathered is the family of client_golang whose samples the fragment shows. It contains native
+	// histograms, which the text formats cannot express. It is nil if the samples are from a table,
+	// and in the head of a family.
+	gathered *dto.MetricFamily
 }
 
 // compressor compresses bodies. Only one goroutine may use it.

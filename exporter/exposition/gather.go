@@ -3,6 +3,7 @@ package exposition
 import (
 	"bytes"
 	"fmt"
+	"io"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -11,7 +12,7 @@ import (
 )
 
 // GatherFamilies renders metrics of client_golang and adds the labels to each sample. Without
-// formats it renders all of them.
+// formats it renders all text formats. Protobuf needs no rendering: every family can be served in it.
 func GatherFamilies(from prometheus.Gatherer, labels ConstLabels, in ...Format) ([]RenderedFamily, error) {
 	families, err := from.Gather()
 	if err != nil {
@@ -23,8 +24,11 @@ func GatherFamilies(from prometheus.Gatherer, labels ConstLabels, in ...Format) 
 	var out []RenderedFamily
 	for _, f := range families {
 		labels.addTo(f)
-		shown := RenderedFamily{name: f.GetName(), samples: make([]fragment, 1)}
+		shown := RenderedFamily{name: f.GetName(), samples: []fragment{{gathered: f}}}
 		for _, as := range in {
+			if as == protobufFormat {
+				continue
+			}
 			// Samples differ between the formats in the names of counters and the notation of numbers.
 			shown.head.text[as], shown.samples[0].text[as] = splitHead(encodeFamily(f, as))
 		}
@@ -33,12 +37,17 @@ func GatherFamilies(from prometheus.Gatherer, labels ConstLabels, in ...Format) 
 	return out, nil
 }
 
-// encodeFamily renders a family. Characters that legacy names do not allow become underscores.
+// encodeFamily renders a family.
 func encodeFamily(f *dto.MetricFamily, as Format) []byte {
 	var buf bytes.Buffer
-	e := expfmt.NewEncoder(&buf, as.expfmt().WithEscapingScheme(model.UnderscoreEscaping))
-	_ = e.Encode(f) // writing to a bytes.Buffer does not fail
+	_ = newEncoder(&buf, as).Encode(f) // writing to a bytes.Buffer does not fail
 	return buf.Bytes()
+}
+
+// newEncoder returns an encoder in whose output characters that legacy names do not allow become
+// underscores.
+func newEncoder(w io.Writer, as Format) expfmt.Encoder {
+	return expfmt.NewEncoder(w, as.expfmt().WithEscapingScheme(model.UnderscoreEscaping))
 }
 
 // splitHead separates the HELP and TYPE lines of a family from its samples.
@@ -54,8 +63,12 @@ func splitHead(text []byte) (head, samples []byte) {
 }
 
 func (f Format) expfmt() expfmt.Format {
-	if f == openMetricsFormat {
+	switch f {
+	case openMetricsFormat:
 		return expfmt.NewFormat(expfmt.TypeOpenMetrics)
+	case protobufFormat:
+		return expfmt.NewFormat(expfmt.TypeProtoDelim)
+	default:
+		return expfmt.NewFormat(expfmt.TypeTextPlain)
 	}
-	return expfmt.NewFormat(expfmt.TypeTextPlain)
 }

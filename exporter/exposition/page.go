@@ -133,7 +133,7 @@ func (r *Renderer) renderFamily(f Family, v *tally.View) (RenderedFamily, int) {
 	text, open := f.formatHeads()
 	return RenderedFamily{
 		name:    f.Name,
-		head:    fragment{text: [formatCount][]byte{[]byte(text), []byte(open)}},
+		head:    fragment{text: [textFormatCount][]byte{[]byte(text), []byte(open)}},
 		samples: []fragment{{body: lines.buf, compressed: r.compressor.compress(lines.buf)}},
 	}, lines.count
 }

@@ -8,19 +8,28 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// ServeFamilies writes the families as one exposition, with the end marker that OpenMetrics
-// requires.
+// ServeFamilies writes the families as one exposition in the format. Text is copied from what was
+// rendered ahead; protobuf is encoded now.
 func ServeFamilies(w http.ResponseWriter, r *http.Request, f Format, families []RenderedFamily) {
+	w.Header().Set("Vary", "Accept, Accept-Encoding")
+	if f == protobufFormat {
+		serveProtobuf(w, r, families)
+		return
+	}
+	serveText(w, r, f, families)
+}
+
+// serveText writes text or OpenMetrics, with the end marker that OpenMetrics requires.
+func serveText(w http.ResponseWriter, r *http.Request, f Format, families []RenderedFamily) {
 	pieces := make([]fragment, 0, 2*len(families)+1)
 	for _, family := range families {
 		pieces = append(append(pieces, family.head), family.samples...)
 	}
 	if f == openMetricsFormat {
-		pieces = append(pieces, fragment{text: [formatCount][]byte{openMetricsFormat: []byte("# EOF\n")}})
+		pieces = append(pieces, fragment{text: [textFormatCount][]byte{openMetricsFormat: []byte("# EOF\n")}})
 	}
 	header := w.Header()
 	header.Set("Content-Type", string(f.expfmt()))
-	header.Set("Vary", "Accept, Accept-Encoding")
 	write, size := writePlain, plainSize(f, pieces)
 	if acceptsGzip(r.Header) {
 		header.Set("Content-Encoding", "gzip")
@@ -33,14 +42,18 @@ func ServeFamilies(w http.ResponseWriter, r *http.Request, f Format, families []
 	_ = write(w, f, pieces) // an error means that the client has disconnected
 }
 
-// NegotiateFormat selects text or OpenMetrics by the Accept header.
+// NegotiateFormat selects text, OpenMetrics or delimited protobuf by the Accept header: the one that
+// the client prefers, or text if it names none of them.
 func NegotiateFormat(h http.Header) Format {
-	as := expfmt.NegotiateAccept(h, expfmt.NewFormat(expfmt.TypeTextPlain),
-		expfmt.NewFormat(expfmt.TypeOpenMetrics))
-	if as.FormatType() == expfmt.TypeOpenMetrics {
+	as := expfmt.NegotiateAccept(h, textFormat.expfmt(), openMetricsFormat.expfmt(), protobufFormat.expfmt())
+	switch as.FormatType() {
+	case expfmt.TypeOpenMetrics:
 		return openMetricsFormat
+	case expfmt.TypeProtoDelim:
+		return protobufFormat
+	default:
+		return textFormat
 	}
-	return textFormat
 }
 
 // acceptsGzip reports whether Accept-Encoding allows gzip (RFC 9110, 12.5.3).
