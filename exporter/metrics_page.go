@@ -28,11 +28,13 @@ these metrics too, and in addition the [metrics of NodeSets](metrics-nodesets.md
 		fmt.Fprintf(&b, "- [%s](#%s)\n", collectorTitle(c),
 			strings.ReplaceAll(strings.ToLower(collectorTitle(c)), " ", "-"))
 	}
+	b.WriteString("- [Native histograms](#native-histograms)\n")
 	b.WriteString("\n## The exporter itself\n\nThese metrics are always shown.\n\n")
 	writeTable(&b, append(exporterRows(), clientRows()...))
 	for _, c := range collector.All() {
 		writeCollector(&b, c)
 	}
+	b.WriteString(nativeHistogramsSection())
 	return b.String()
 }
 
@@ -121,8 +123,12 @@ func rowsOfGatherer(from prometheus.Gatherer) []metricRow {
 	var out []metricRow
 	for _, f := range families {
 		row := metricRow{name: f.GetName(), kind: strings.ToLower(f.GetType().String()), help: f.GetHelp()}
-		for _, l := range f.GetMetric()[0].GetLabel() {
+		first := f.GetMetric()[0]
+		for _, l := range first.GetLabel() {
 			row.labels = append(row.labels, l.GetName())
+		}
+		if h := first.GetHistogram(); h != nil && h.Schema != nil {
+			row.kind = nativeHistogramKind
 		}
 		out = append(out, row)
 	}

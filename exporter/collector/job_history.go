@@ -24,23 +24,16 @@ type JobHistory struct {
 	partitions map[string]bool // whose series exist
 }
 
-// waitBuckets range from one second to a week.
-var waitBuckets = []float64{1, 5, 15, 60, 300, 900, 1800, 3600, 2 * 3600, 4 * 3600, 8 * 3600, 24 * 3600,
-	3 * 24 * 3600, 7 * 24 * 3600}
-
 // NewJobHistory returns a history without snapshots.
 func NewJobHistory() *JobHistory {
 	o := &JobHistory{
 		registry: prometheus.NewRegistry(),
-		eligibleWait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurm_job_eligible_wait_seconds", Buckets: waitBuckets,
-			Help: "Time from the submission of a job until it was eligible, for jobs that started since the exporter " +
-				"started.",
-		}, []string{"partition"}),
-		startWait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurm_job_start_wait_seconds", Buckets: waitBuckets,
-			Help: "Time from when a job was eligible until it started, for jobs that started since the exporter started.",
-		}, []string{"partition"}),
+		eligibleWait: newWaitHistogram("slurm_job_eligible_wait_seconds",
+			"Time from the submission of a job until it was eligible, for jobs that started since the exporter started.",
+			"partition"),
+		startWait: newWaitHistogram("slurm_job_start_wait_seconds",
+			"Time from when a job was eligible until it started, for jobs that started since the exporter started.",
+			"partition"),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurm_jobs_ended_total",
 			Help: "Jobs that ended since the exporter started, by partition and state.",

@@ -37,7 +37,7 @@ func userUsageCollector() exposition.Collector {
 }
 
 // maxOwners is how many owners of one kind have series of their own until the exporter stops. Later ones are summed as
-// tally.RestLabelValue.
+// tally.RestLabelValue. For the memory of their histograms see maxNativeBuckets.
 const maxOwners = 1000
 
 // jobUsage counts the CPU and GPU time of running jobs by their owners. It processes every snapshot, scraped or not. Only one goroutine
@@ -98,11 +98,8 @@ func (k *ownerKind) registerMetrics(to *prometheus.Registry) {
 	k.cpus = counter("_cpu_seconds_total", "Seconds of CPUs that running jobs of the "+k.noun+" had.")
 	k.gpus = counter("_gpu_seconds_total", "Seconds of GPUs that running jobs of the "+k.noun+" had.")
 	if k.hasWaits {
-		k.startWait = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurm_" + k.label + "_job_start_wait_seconds", Buckets: waitBuckets,
-			Help: "Time from when a job of the " + k.noun + " was eligible until it started, for jobs that started since the " +
-				"exporter started.",
-		}, []string{k.label})
+		k.startWait = newWaitHistogram("slurm_"+k.label+"_job_start_wait_seconds", "Time from when a job of the "+k.noun+
+			" was eligible until it started, for jobs that started since the exporter started.", k.label)
 		to.MustRegister(k.startWait)
 	}
 }
