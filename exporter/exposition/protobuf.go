@@ -80,7 +80,7 @@ func (f RenderedFamily) message(parser *expfmt.TextParser) (*dto.MetricFamily, e
 		part := samples.gathered
 		if part == nil {
 			var err error
-			if part, err = f.parse(parser, samples); err != nil {
+			if part, err = f.parseSamples(parser, samples); err != nil {
 				return nil, err
 			}
 		}
@@ -93,8 +93,8 @@ func (f RenderedFamily) message(parser *expfmt.TextParser) (*dto.MetricFamily, e
 	return out, nil
 }
 
-// parse reads samples of a table from their text, which has the exact values.
-func (f RenderedFamily) parse(parser *expfmt.TextParser, samples fragment) (*dto.MetricFamily, error) {
+// parseSamples reads samples of a table from their text, which has the exact values.
+func (f RenderedFamily) parseSamples(parser *expfmt.TextParser, samples fragment) (*dto.MetricFamily, error) {
 	families, err := parser.TextToMetricFamilies(io.MultiReader(
 		bytes.NewReader(f.head.text[textFormat]), bytes.NewReader(f.head.body),
 		bytes.NewReader(samples.text[textFormat]), bytes.NewReader(samples.body)))
