@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -132,43 +133,49 @@ func TestHandoversAfterWhichClientsListAgain(t *testing.T) {
 	}
 }
 
-// A watch that ends soon does not begin with what has changed since what another replica has shown: clients that break among it list again.
-func TestAWatchThatEndsSoonTakesNoHandover(t *testing.T) {
+// A watch sends no changes in the last seconds before its end: clients that break among them get some again, or have to list again.
+func TestAWatchThatEndsSoonSendsNoChanges(t *testing.T) {
+	one, two, three := newJob(1, slurm.JobRunning), newJob(2, slurm.JobRunning), newJob(3, slurm.JobRunning)
 	for _, c := range []struct {
-		timeout time.Duration
-		want    int
-	}{{time.Second, 0}, {time.Minute, 2}} {
-		t.Run(c.timeout.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(asUser("alice"))
-				one, two, three := newJob(1, slurm.JobRunning), newJob(2, slurm.JobRunning), newJob(3, slurm.JobRunning)
-				h := &handover{t: t, ctx: ctx}
-				h.a = h.startStill(nil, readNow(1, false, one))
-				at := h.list(h.a)
-				h.b = h.startStill(h.askA, readNow(1, false, one))
-				time.Sleep(10 * time.Second)
-				h.b.dir.set(readNow(2, false, one, two, three))
-				synctest.Wait()
-				short, end := context.WithTimeout(ctx, c.timeout)
-				defer end()
-				w, err := h.b.store.Watch(short, &internalversion.ListOptions{ResourceVersion: at})
-				if err != nil {
-					t.Fatal(err)
-				}
-				got := 0
-				for range w.ResultChan() {
-					if got++; got == c.want {
-						w.Stop()
+		timeout, changedAfter time.Duration
+		want                  int
+	}{{8 * time.Second, 7 * time.Second, 0}, {8 * time.Second, 5 * time.Second, 2}, {time.Second, 500 * time.Millisecond, 2},
+		{time.Second, 800 * time.Millisecond, 0}} {
+		for _, hasMoved := range []bool{false, true} {
+			t.Run(fmt.Sprint(c.timeout, " ", c.changedAfter, " ", hasMoved), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithCancel(asUser("alice"))
+					h := &handover{t: t, ctx: ctx}
+					h.a = h.startStill(nil, readNow(1, false, one))
+					to := h.a
+					if hasMoved {
+						h.b = h.startStill(h.askA, readNow(1, false, one))
+						to = h.b
 					}
-				}
-				if got != c.want {
-					t.Errorf("%d events, want %d", got, c.want)
-				}
-				cancel()
-				synctest.Wait()
-				time.Sleep(time.Minute)
+					at := h.list(h.a)
+					time.Sleep(10 * time.Second)
+					to.dir.set(readNow(1, false, one)) // as new as the version
+					synctest.Wait()
+					limited, end := context.WithTimeout(ctx, c.timeout)
+					defer end()
+					time.AfterFunc(c.changedAfter, func() { to.dir.set(readNow(2, false, one, two, three)) })
+					w, err := to.store.Watch(limited, &internalversion.ListOptions{ResourceVersion: at})
+					if err != nil {
+						t.Fatal(err)
+					}
+					got := 0
+					for range w.ResultChan() {
+						got++
+					}
+					if got != c.want {
+						t.Errorf("%d events, want %d", got, c.want)
+					}
+					cancel()
+					synctest.Wait()
+					time.Sleep(time.Minute)
+				})
 			})
-		})
+		}
 	}
 }
 

@@ -40,8 +40,8 @@ type watcher[T any] struct {
 	isForeign bool
 	// shown is what the other replica has shown to the client, nil if it is not known.
 	shown peerState
-	// until is when the watch ends, zero if it has no end.
-	until time.Time
+	// quietFrom is when the watch sends no changes any more, zero if it has no end.
+	quietFrom time.Time
 	// catchUpUntil is how long the watch waits at most until it is as new as what the other replica has shown.
 	catchUpUntil time.Time
 }
@@ -50,9 +50,9 @@ type watcher[T any] struct {
 // may go back for a moment.
 const catchUpWithin = 15 * time.Second
 
-// handoverWithin is how long it may take to send what has changed since what another replica has shown. A watch that ends sooner does not
-// begin with it, since its client would have to list again.
-const handoverWithin = 2 * time.Second
+// A watch sends no changes in the last quietTime before its end, or in the last quarter if that is shorter. A client whose watch ends among
+// the changes of a frame would get some of them again, or have to list again after those that follow what another replica has shown.
+const quietTime = 2 * time.Second
 
 // Watch implements rest.Watcher. If the records become too old, or PrivateData changes, the watch
 // ends with an error, and clients list again.
@@ -66,7 +66,9 @@ func (s *store[T]) Watch(ctx context.Context, opts *internalversion.ListOptions)
 	}
 	w := &watcher[T]{store: s, query: a, out: make(chan watch.Event), bookmarks: opts.AllowWatchBookmarks,
 		lastBookmark: s.clock()}
-	w.until, _ = ctx.Deadline()
+	if end, has := ctx.Deadline(); has {
+		w.quietFrom = end.Add(-min(quietTime, end.Sub(s.clock())/4))
+	}
 	if err := w.start(ctx, opts); err != nil {
 		return nil, err
 	}
@@ -227,7 +229,7 @@ func (w *watcher[T]) sendState(ctx context.Context) bool {
 
 // sendChanges sends the changes from the last sent frame to the newest one.
 func (w *watcher[T]) sendChanges(ctx context.Context, newest *frame[T]) bool {
-	if w.has.replica() != w.store.timeline.replica && !w.until.IsZero() && w.until.Sub(w.store.clock()) < handoverWithin {
+	if !w.quietFrom.IsZero() && !w.store.clock().Before(w.quietFrom) {
 		return true // its client comes back with the same version
 	}
 	var changes []change[T]
