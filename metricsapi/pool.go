@@ -4,6 +4,8 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/names"
@@ -25,7 +27,8 @@ func PoolName(namespace, name string) string { return namespace + "/" + name }
 
 // PoolOf returns the pool of a NodeSet. hpa is the HPA that scales it, nil for none. The pool's
 // maximum is the smaller of the maximums of the NodeSet and the HPA. The pool has no minimum,
-// because the HPA enforces its own. PoolOf is pure.
+// because the HPA enforces its own, but for a NodeSet for which Slurm accepts no job until a worker has
+// registered. PoolOf is pure.
 func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defaults PoolDefaults) demand.Pool {
 	p := demand.Pool{
 		Name: PoolName(n.Namespace, n.Name), Feature: n.Name, WorkerPrefix: names.WorkerPrefix(n), Shape: shapeOf(n),
@@ -34,6 +37,10 @@ func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defa
 	}
 	if n.Spec.Partition != nil && n.Spec.Partition.Enabled {
 		p.Partitions = []string{n.Name}
+	}
+	if c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionSubmittable); c != nil && c.Status == metav1.ConditionFalse &&
+		c.Reason == v1beta1.ReasonRecordsUnsupported {
+		p.Min = 1
 	}
 	if most := scaling.MaxReplicas(n, hpa); most != nil {
 		p.Max = uint64(max(0, *most)) //nolint:gosec // not negative

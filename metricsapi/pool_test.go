@@ -29,6 +29,13 @@ func withIdleGrace(text string) func(*v1beta1.NodeSet) {
 	return func(n *v1beta1.NodeSet) { n.Annotations = map[string]string{v1beta1.AnnotationIdleGrace: text} }
 }
 
+// withSubmittable sets the condition Submittable to False.
+func withSubmittable(reason string) func(*v1beta1.NodeSet) {
+	return func(n *v1beta1.NodeSet) {
+		n.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionSubmittable, Status: metav1.ConditionFalse, Reason: reason}}
+	}
+}
+
 func TestPoolOfANodeSet(t *testing.T) {
 	hpa := func(least *int32, most int32) *autoscalingv2.HorizontalPodAutoscaler {
 		return &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MinReplicas: least, MaxReplicas: most}}
@@ -64,6 +71,9 @@ func TestPoolOfANodeSet(t *testing.T) {
 				n.Spec.ScalingMode, n.Status.Desired = v1beta1.ScalingModeDaemonSet,
 					7
 			}), nil, with(func(p *demand.Pool) { p.Replicas, p.WorkerPrefix = 7, "" })},
+		{"nobody can submit to it until it has a worker", aNodeSet(withSubmittable(v1beta1.ReasonRecordsUnsupported)), nil,
+			with(func(p *demand.Pool) { p.Min = 1 })},
+		{"its records are to be created", aNodeSet(withSubmittable(v1beta1.ReasonRecordsMissing)), nil, base},
 		{"an idle grace", aNodeSet(withIdleGrace("10m")), nil,
 			with(func(p *demand.Pool) { p.IdleGrace = 10 * time.Minute })},
 		{"no idle grace", aNodeSet(withIdleGrace("0s")), nil, with(func(p *demand.Pool) { p.IdleGrace = 0 })},

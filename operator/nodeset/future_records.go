@@ -45,6 +45,7 @@ func (r *Reconciler) createRecords(ctx context.Context, s *observation, step pla
 	names := hostlist.Compress(step.Names)
 	err := r.createOwnedRecords(ctx, s, step.Names, step.Revision)
 	at := r.now()
+	seen.RecordsUnsupported = slurmclient.CodeOf(err) == slurmclient.CodeUnsupported
 	seen.RecordsTriedAt, seen.RecordsProblem, seen.RecordsFailures = at, "", seen.RecordsFailures+1
 	if err == nil {
 		seen.RecordsFailures = 0

@@ -283,7 +283,7 @@ func (s *observation) statusObservation() *status.Observation {
 		NodeSet: s.nodeSet, ClusterRef: s.clusterRef, ExternalController: s.externalController,
 		Problem: s.problem, Waiting: s.creationHold(), Revision: s.revision.Hash,
 		Desired: s.desired, RequestedMax: s.requestedMax, Workers: s.workers, Slurm: s.slurm,
-		RecordsProblem: s.recordsProblem, RefusedDeletions: s.expectations.RefusedDeletions, EndedPins: s.endedPins(),
+		RecordsProblem: s.recordsProblem, RecordsUnsupported: s.expectations.RecordsUnsupported, RefusedDeletions: s.expectations.RefusedDeletions, EndedPins: s.endedPins(),
 		IgnoredFacts: s.ignoredFacts(), Avoiding: s.avoidingWorkers(),
 	}
 }

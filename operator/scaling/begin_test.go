@@ -65,6 +65,7 @@ func TestMayBeginAtZero(t *testing.T) {
 		"without replicas":                     {func(n *v1beta1.NodeSet) { n.Spec.Replicas = nil }, []autoscalingv2.HorizontalPodAutoscaler{zero}, true},
 		"Slurm accepts jobs":                   {submittable("True", "Records"), []autoscalingv2.HorizontalPodAutoscaler{zero}, true},
 		"the records could not be created":     {submittable("False", "RecordsMissing"), []autoscalingv2.HorizontalPodAutoscaler{zero}, true},
+		"the records cannot be created":        {submittable("False", "RecordsUnsupported"), []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
 		"Slurm accepts no job without workers": {submittable("False", "ShapeUnknown"), []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
 		"names of Kubernetes nodes":            {submittable("False", "NamesUnknown"), []autoscalingv2.HorizontalPodAutoscaler{zero}, false},
 		"an HPA with another metric":           {hpas: []autoscalingv2.HorizontalPodAutoscaler{warm}},

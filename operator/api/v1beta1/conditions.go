@@ -296,6 +296,9 @@ const (
 	ReasonNamesUnknown = "NamesUnknown"
 	// ReasonRecordsMissing (False): records could not be created. The message says why.
 	ReasonRecordsMissing = "RecordsMissing"
+	// ReasonRecordsUnsupported (False): there is no record, and neither slurmrestd nor scontrol can create one here. Slurm accepts jobs once a
+	// worker has registered.
+	ReasonRecordsUnsupported = "RecordsUnsupported"
 )
 
 // The pod conditions of further flags. They are slurmtide extensions.

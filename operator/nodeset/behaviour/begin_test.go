@@ -13,6 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 	"github.com/slurmtide/slurmtide/operator/scaling"
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // hpaThatAllowsNone returns an HPA of the NodeSet "gpu" with minReplicas 0.
@@ -72,11 +73,13 @@ func TestANewNodeSetWaitsForTheDemand(t *testing.T) {
 // TestANewNodeSetThatNobodyCanSubmitToHasItsWorker: without records Slurm accepts no job for it, so nothing would ever wake it.
 func TestANewNodeSetThatNobodyCanSubmitToHasItsWorker(t *testing.T) {
 	for name, change := range map[string]func(*v1beta1.NodeSet){
+		"an API of slurmrestd without the creation of nodes": func(*v1beta1.NodeSet) {},
 		"no limits":   func(n *v1beta1.NodeSet) { n.Spec.ExtraConf, n.Spec.Slurmd.Raw = "", nil },
 		"hostNetwork": func(n *v1beta1.NodeSet) { n.Spec.Template.Spec.Raw = []byte(`{"hostNetwork": true}`) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newTestEnv(t, nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(4), change), hpaThatAllowsNone())
+			r.slurm.Fail["create"] = &slurmclient.Error{Code: slurmclient.CodeUnsupported}
 			r.setNew()
 			for range 3 {
 				r.pollAndReconcile()

@@ -32,9 +32,11 @@ type NodeSet struct {
 	UnregisteredDeletions []time.Time
 	// RecordsProblem is why FUTURE records could not be created, RecordsTriedAt when that was, and RecordsFailures how
 	// often in a row.
-	RecordsProblem  string
-	RecordsTriedAt  time.Time
-	RecordsFailures int
+	RecordsProblem string
+	// RecordsUnsupported is whether Slurm offers no way to create them here.
+	RecordsUnsupported bool
+	RecordsTriedAt     time.Time
+	RecordsFailures    int
 	// createFailures counts the consecutive rounds in which creations failed, roundFailures the
 	// failures in this round. No worker is created before CreateAfter.
 	createFailures, roundFailures int

@@ -43,6 +43,8 @@ type Observation struct {
 	Slurm        plan.SlurmReading
 	// RecordsProblem is why FUTURE records could not be created, empty if they could.
 	RecordsProblem string
+	// RecordsUnsupported is whether Slurm offers no way to create them here.
+	RecordsUnsupported bool
 	// RefusedDeletions is why records could not be deleted, by Slurm node.
 	RefusedDeletions map[string]string
 	// EndedPins are the Kubernetes nodes to which workers are no longer pinned because others have their names, by ordinal.

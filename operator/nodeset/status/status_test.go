@@ -162,6 +162,7 @@ func TestConditions(t *testing.T) {
 	strategy := func(u v1beta1.NodeSetUpdateStrategy) func(*Observation) {
 		return func(s *Observation) { s.NodeSet.Spec.UpdateStrategy = u }
 	}
+	none := func(s *Observation) { clear(s.Slurm.Records) }
 	fewer := func(s *Observation) { delete(s.Slurm.Records, "gpu-1") }
 	future := func(s *Observation) { s.Slurm.Records["gpu-1"] = plan.Record{Name: "gpu-1", Future: true} }
 	reserved := func(name string) func(*Observation) {
@@ -246,6 +247,10 @@ func TestConditions(t *testing.T) {
 			"1 of 2 records do not exist yet"},
 		{"records that cannot be made", both(fewer, failed), serves, "Submittable", "False", "RecordsMissing",
 			"creating records of gpu-1: no"},
+		{"no record, and none can be made", both(both(none, failed), func(s *Observation) { s.RecordsUnsupported = true }), serves, "Submittable", "False",
+			"RecordsUnsupported", "creating records of gpu-1: no; until a worker has registered, Slurm accepts no job"},
+		{"records that cannot be made beside another", both(both(fewer, failed), func(s *Observation) { s.RecordsUnsupported = true }), serves,
+			"Submittable", "False", "RecordsMissing", "creating records of gpu-1: no"},
 		{"records that are there though they could not be made", failed, serves, "Submittable", "True", "RecordsReady",
 			"Slurm accepts jobs for 2 workers"},
 		{"a name that NodeSet gpu-1 has", both(fewer, reserved("gpu-1")), serves, "Submittable", "True", "RecordsReady",

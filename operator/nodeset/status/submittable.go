@@ -31,6 +31,9 @@ func submittableCondition(s *Observation) metav1.Condition {
 	}
 	names := countNames(s)
 	switch {
+	case names.missing > 0 && names.recorded == 0 && s.RecordsProblem != "" && s.RecordsUnsupported:
+		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsUnsupported, "%s; until a worker has registered, Slurm accepts no job",
+			s.RecordsProblem)
 	case names.missing > 0 && s.RecordsProblem != "":
 		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%s", s.RecordsProblem)
 	case names.missing > 0:
