@@ -17,7 +17,6 @@ func (p *planner) countJobs() {
 			p.addTotals(&a)
 			a = p.newListTotals(g.Partition)
 		}
-		p.addDeviations(g, a.pools)
 		if g.Class != pending.ClassCapacity {
 			a.addJobs(g, g.Class, g.Jobs)
 			p.countIneligible(g, a.pools)
@@ -34,29 +33,16 @@ func (p *planner) countJobs() {
 			}
 			continue
 		}
+		if p.work.isSpent() && len(r.misfits) > 0 {
+			r.Deviations |= model.ExceedsBudget
+			a.refuse(r)
+			continue
+		}
 		for _, at := range a.pools {
 			p.refuseInPool(at, r)
 		}
 	}
 	p.addTotals(&a)
-}
-
-// addDeviations counts in the pools the jobs of which the estimate leaves something out.
-func (p *planner) addDeviations(g *model.JobGroup, pools []int) {
-	unenforced := uint64(0)
-	if p.enforcementUnknown {
-		unenforced = g.Limited
-	}
-	if g.Deviations == 0 && g.Unmodelled == 0 && g.OverlapsReservation == 0 && unenforced == 0 {
-		return
-	}
-	for _, at := range pools {
-		d := &p.Pools[at].Result
-		d.AddUnmodelled(g.Deviations, g.Jobs)
-		d.AddUnmodelled(model.IsLimited, g.Unmodelled)
-		d.AddUnmodelled(model.OverlapsReservation, g.OverlapsReservation)
-		d.AddUnmodelled(model.MayBeUnenforced, unenforced)
-	}
 }
 
 // countIneligible counts jobs that more nodes would not help. For unsatisfiable jobs it also
@@ -83,17 +69,33 @@ type listTotals struct {
 	pools          []int
 	byClass        map[pending.Class]uint64
 	model.JobGroup // inexact and submitted are the totals
+	// refused are the jobs that can run nowhere and are beyond the budget, by the reason why.
+	refused map[model.Misfit]model.JobGroup
 }
 
 func (p *planner) newListTotals(list string) listTotals {
 	a := listTotals{list: list, byClass: map[pending.Class]uint64{}}
-	for at := range p.Pools {
-		if slices.ContainsFunc(p.PartitionsOf(list),
-			func(part int) bool { return slices.Contains(p.Pools[at].Partitions, part) }) {
-			a.pools = append(a.pools, at)
-		}
-	}
+	a.pools = p.poolsOf(list)
 	return a
+}
+
+// refuse counts a request that can run nowhere in all pools that serve its partitions, with one reason for all of them.
+func (a *listTotals) refuse(r *request) {
+	worst := slices.Max(r.misfits)
+	if worst == model.MisfitClosed {
+		a.addJobs(r.JobGroup, pending.ClassPartitionLimit, r.jobs)
+		return
+	}
+	a.addJobs(r.JobGroup, pending.ClassUnsatisfiable, r.jobs)
+	if a.refused == nil {
+		a.refused = map[model.Misfit]model.JobGroup{}
+	}
+	g, seen := a.refused[worst]
+	if !seen || r.LowestID < g.LowestID {
+		g.LowestID = r.LowestID
+	}
+	g.Jobs += r.jobs
+	a.refused[worst] = g
 }
 
 func (a *listTotals) addJobs(g *model.JobGroup, class pending.Class, jobs uint64) {
@@ -114,6 +116,9 @@ func (p *planner) addTotals(a *listTotals) {
 		}
 		d.Inexact = d.Inexact || a.Inexact
 		d.OldestPending = model.EarlierTime(d.OldestPending, a.Submitted)
+		for f, g := range a.refused {
+			model.AddUnsatisfiable(p.Pools[at].UnsatisfiableByReason, &g, g.Jobs, f)
+		}
 	}
 }
 

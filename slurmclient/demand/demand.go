@@ -1,6 +1,8 @@
 package demand
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -27,20 +29,50 @@ import (
 // empty nodes; jobs beyond the Max of a pool move on to the next pool. It then subtracts what fits
 // on free nodes. One more free node of a shape that the partition has therefore never raises
 // PendingNodes.
+//
+// The work is bounded. Where a queue would take more, the jobs beyond the budget are estimated in constant time each, and counted as
+// DeviationBudget.
 func Compute(now time.Time, s *slurmclient.Snapshot, pools ...model.Pool) model.Demand {
+	return compute(newWorkBudget(maxSteps, nil), now, s, pools)
+}
+
+// ComputeContext is Compute for callers that may stop waiting. It returns an error and no result soon after ctx ends.
+func ComputeContext(ctx context.Context, now time.Time, s *slurmclient.Snapshot, pools ...model.Pool) (model.Demand, error) {
+	work := newWorkBudget(maxSteps, ctx.Done())
+	d := compute(work, now, s, pools)
+	if work.isCanceled() {
+		return model.Demand{}, fmt.Errorf("computing the demand: %w", context.Cause(ctx))
+	}
+	return d, nil
+}
+
+// compute is Compute within a budget. The result has no meaning if the budget was canceled.
+func compute(work *workBudget, now time.Time, s *slurmclient.Snapshot, pools []model.Pool) model.Demand {
 	if s == nil || !s.Nodes.Known || !s.Jobs.Known || !s.Partitions.Known {
 		return model.Demand{}
 	}
 	server := model.ServerTime(now, s)
 	c := model.NewCluster(s, pools)
 	c.IndexReservations(s, server)
+	if work.stops() {
+		return model.Demand{}
+	}
 	q := model.ReadQueue(server, s, c)
+	if work.stops() {
+		return model.Demand{}
+	}
 	c.AddNodes(s, server, q)
-	p := newPlanner(s, c, q.Groups)
+	p := newPlanner(work, s, c, q.Groups)
 	p.limitsNodes, p.enforcementUnknown = q.Limits.LimitsNodes, !model.IsEnforcementKnown(s) &&
 		!q.Limits.SeesLimitReason
 	p.assignRequests()
+	if work.stops() {
+		return model.Demand{}
+	}
 	q.Limits.ApplyLimits()
+	if work.stops() {
+		return model.Demand{}
+	}
 	p.dropWithheldJobs()
 	p.countJobs()
 	p.packRequests()

@@ -18,6 +18,10 @@
 // Partitions and pools are counted together and never contradict each other: a new node is
 // requested in at most one partition and at most one pool.
 //
+// The work is bounded too: Compute counts its elementary steps, never the time. Jobs beyond the budget
+// are estimated in constant time each, and counted as DeviationBudget. Such an estimate rather
+// requests too many nodes than too few, within the Max of each pool, and removes no existing worker.
+//
 // Stability. One more idle worker never raises Busy plus Pending of a pool. Where the workers of a
 // pool are alike, it raises Required by at most one: summed over all pools, or per pool when no job
 // can run in two of them. Even that happens only where no waiting job takes the worker while other

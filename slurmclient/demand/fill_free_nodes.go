@@ -15,6 +15,9 @@ func (p *planner) fillFreeNodes(bins []bin, free []freeNodes) {
 	own := p.binsByPool(bins)
 	seq := uint64(0)
 	for i := range free {
+		if p.work.isCanceled() {
+			return
+		}
 		s := &free[i]
 		var candidates []*bin
 		room := make(model.Amounts, len(s.free))
@@ -81,6 +84,7 @@ func (p *planner) candidateBins(queues, own [][]*bin, s *freeNodes) []*bin {
 			q = q[1:]
 		}
 		queues[at] = q
+		p.work.spend(1 + min(len(q), maxOpenBins))
 		for _, b := range q[:min(len(q), maxOpenBins)] {
 			if b.count == 0 || b.triedFor == s {
 				continue

@@ -122,11 +122,21 @@ func (p *planner) nodesNamedByJobs() map[string]bool {
 // many jobs name it.
 func (p *planner) provideNamedNodes(free []freeNodes) {
 	missing := map[string]bool{}
+	byName := map[string][]int{}
+	for k := range free {
+		if free[k].name != "" {
+			byName[free[k].name] = append(byName[free[k].name], k)
+		}
+	}
 	for i := range p.requests {
 		r := &p.requests[i]
 		if r.target < 0 || r.jobs == 0 {
 			continue
 		}
+		if p.work.isCanceled() {
+			return
+		}
+		p.work.spend(stepsPerName * len(r.RequiredNodes))
 		for _, name := range r.RequiredNodes {
 			m, there := p.findNode(name)
 			if !there || !m.Use.Usable() {
@@ -138,10 +148,8 @@ func (p *planner) provideNamedNodes(free []freeNodes) {
 				}
 				continue
 			}
-			for k := range free {
-				if free[k].name == name {
-					free[k].occupy(r)
-				}
+			for _, k := range byName[name] {
+				free[k].occupy(r)
 			}
 		}
 	}
@@ -150,6 +158,10 @@ func (p *planner) provideNamedNodes(free []freeNodes) {
 // requiresBusyNodes reports whether a node that the request's jobs require by name is usable, but
 // has no room for any of them.
 func (p *planner) requiresBusyNodes(r *request) bool {
+	if p.work.isSpent() {
+		return len(r.RequiredNodes) > 0
+	}
+	p.work.spend(stepsPerName * len(r.RequiredNodes))
 	free := make(model.Amounts, model.AmountGRES+len(p.GresNames))
 	return slices.ContainsFunc(r.RequiredNodes, func(name string) bool {
 		m, there := p.findNode(name)

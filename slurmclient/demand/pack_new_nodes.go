@@ -12,6 +12,8 @@ import (
 type packer struct {
 	*planner
 	bins []bin
+	// window is how many open bins of a shape are tried.
+	window int
 	// openBins are the bins with room, by shape. openRoom is, for each shape, at least the largest room for each resource on them, so
 	// that a chunk that it has no room for fits on none.
 	openBins [][]int
@@ -22,6 +24,7 @@ type packer struct {
 	// anyRoom is room for anything. scratch and needs are reused.
 	anyRoom, scratch poolAmounts
 	needs            []poolAmounts
+	ownShape         []int
 }
 
 func newPacker(p *planner) *packer {
@@ -30,7 +33,7 @@ func newPacker(p *planner) *packer {
 	for i := range needs {
 		needs[i] = make(poolAmounts, amounts)
 	}
-	return &packer{planner: p, needs: needs, openBins: make([][]int, len(p.Shapes)), openRoom: make([]model.Amounts, len(p.Shapes)),
+	return &packer{planner: p, window: maxOpenBins, needs: needs, openBins: make([][]int, len(p.Shapes)), openRoom: make([]model.Amounts, len(p.Shapes)),
 		indexes: make([]*roomIndex, len(p.Partitions)), members: make([][]sourceInIndex, len(p.Pools)),
 		anyRoom: slices.Repeat(poolAmounts{math.MaxUint64}, amounts), scratch: make(poolAmounts, amounts)}
 }
@@ -98,6 +101,7 @@ func (b *packer) chunkCapacity(r *request, jobs uint64) uint64 {
 			continue
 		}
 		before := sum
+		b.work.spend(len(b.openBins[shape]))
 		for _, i := range b.openBins[shape] {
 			have := &b.bins[i]
 			if !have.room.Covers(r.chunk) {
@@ -122,6 +126,7 @@ func (b *packer) mayFit(r *request, shape int) bool {
 // measureOpenRoom determines the largest room on the open bins of a shape.
 func (b *packer) measureOpenRoom(shape int) {
 	clear(b.openRoom[shape])
+	b.work.spend(len(b.openBins[shape]))
 	for _, i := range b.openBins[shape] {
 		b.openRoom[shape].Raise(b.bins[i].room)
 	}
@@ -154,6 +159,10 @@ func (r *request) keepsOthersOff() bool { return r.Exclusive || r.ExclusiveToGro
 
 // candidateShapes returns the shapes of the source that the request's nodes come from.
 func (b *packer) candidateShapes(r *request) []int {
+	if b.isCoarse() {
+		b.ownShape = append(b.ownShape[:0], r.shape)
+		return b.ownShape
+	}
 	if r.pool != model.NoPool {
 		return b.Pools[r.pool].Shapes
 	}
@@ -178,13 +187,16 @@ func (b *packer) packRequest(r *request) {
 // fillOpenBins packs chunks of the request's jobs where there is room, no two chunks of one job on
 // one node, and returns how many are left.
 func (b *packer) fillOpenBins(r *request, left uint64) uint64 {
-	for _, shape := range b.candidateShapes(r) {
+	shapes := b.candidateShapes(r)
+	b.work.spend(len(shapes))
+	for _, shape := range shapes {
 		if left == 0 {
 			break
 		}
 		if !b.mayFit(r, shape) || !b.meets(r, shape) {
 			continue
 		}
+		b.work.spend(len(b.openBins[shape]))
 		for _, i := range slices.Clone(b.openBins[shape]) {
 			if left > 0 {
 				left -= b.fillBin(i, r, left)
@@ -228,6 +240,7 @@ func (b *packer) fillBin(i int, r *request, left uint64) (put uint64) {
 
 // splitBin adds a copy of the bin with more chunks on it.
 func (b *packer) splitBin(from bin, count uint64, r *request, chunks uint64) {
+	b.work.spend(1 + len(from.runs)/8)
 	from.runs, from.room, from.count = slices.Clone(from.runs), slices.Clone(from.room), count
 	from.addChunks(r, chunks)
 	b.pushBin(from)
@@ -248,7 +261,7 @@ func (b *packer) pushBin(n bin) {
 	}
 	b.openRoom[n.shape].Raise(n.room)
 	b.openBins[n.shape] = append(b.openBins[n.shape], len(b.bins)-1)
-	b.openBins[n.shape] = b.openBins[n.shape][max(0, len(b.openBins[n.shape])-maxOpenBins):]
+	b.openBins[n.shape] = b.openBins[n.shape][max(0, len(b.openBins[n.shape])-b.window):]
 }
 
 // addBins packs the remaining chunks on new nodes.

@@ -43,12 +43,16 @@ func (p *planner) packRequests() {
 	sortFreeNodes(free)
 	bins := p.packNewNodes()
 	p.fillFreeNodes(bins, free)
+	if p.work.isCanceled() {
+		return
+	}
 	for i := range bins {
 		p.addPendingNodes(bins[i].partition, bins[i].pool, bins[i].count)
 	}
 	for i := range free {
 		p.countClaimed(&free[i])
 	}
+	p.countDeviations()
 	p.simulateQueues()
 	for at := range p.Pools {
 		p.Pools[at].SetRequired()
@@ -86,6 +90,13 @@ func (p *planner) packNewNodes() []bin {
 	b := newPacker(p)
 	var capped []*request
 	for _, r := range p.requestsByPriority() {
+		if p.work.isCanceled() {
+			return nil
+		}
+		if p.work.isSpent() {
+			b.becomeCoarse()
+			r.Deviations |= model.ExceedsBudget
+		}
 		if rest := b.assignPools(r); rest > 0 {
 			over := *r
 			over.jobs = rest

@@ -101,6 +101,7 @@ func (p *planner) placeOnUnknownNodes(r *request) placement {
 func (p *planner) tryShapes(r *request, at int, from *model.NodeSource, most uint64) (placement, model.Misfit) {
 	best, bestShape, worst := (*spread)(nil), -1, model.MisfitFeatures
 	maxCPUs := p.Partitions[at].MaxCPUs
+	p.work.spend(len(from.Shapes))
 	for _, i := range from.Shapes {
 		s := &p.Shapes[i]
 		if !p.meets(r, i) || (best != nil && s.Weight > p.Shapes[bestShape].Weight) {
@@ -160,6 +161,7 @@ func (p *planner) countExcluded(r *request, pool int) uint64 {
 
 // tryWorker returns why the job cannot have the named future worker.
 func (p *planner) tryWorker(r *request, part int, name string) model.Misfit {
+	p.work.spend(len(p.Pools))
 	for at := range p.Pools {
 		of := &p.Pools[at]
 		ordinal, ok := of.Spec.OrdinalOf(name)
@@ -218,6 +220,7 @@ func chunksOnEmptyNode(r *request, v model.Amounts, s *model.NodeShape, maxCPUs 
 func (p *planner) spreadOver(r *request, v model.Amounts, s *model.NodeShape, maxCPUs, most uint64) (
 	uint64, model.Misfit) {
 	try := func(nodes uint64) model.Misfit {
+		p.work.spend(stepsPerSpread)
 		p.PerNode(&r.Requirements, v, s, nodes)
 		return model.MisfitOf(v, s.Room, maxCPUs)
 	}
@@ -261,6 +264,7 @@ func (p *planner) tryNamedNodes(r *request, at int, from *model.NodeSource, most
 	how, least := p.placeOnUnknownNodes(r), make(model.Amounts, model.AmountGRES+len(p.GresNames))
 	how.pool = from.Pool
 	named, missing, short := uint64(len(r.RequiredNodes)), false, false
+	p.work.spend(stepsPerName * len(r.RequiredNodes))
 	for _, name := range r.RequiredNodes {
 		m, there := p.findNode(name)
 		if !there || m.Use == model.UseOff {

@@ -17,6 +17,7 @@ import (
 type planner struct {
 	*model.Cluster
 	model.Selection
+	work     *workBudget
 	groups   []*model.JobGroup
 	requests []request
 	// nodeByName has the index of every node, if jobs name any.
@@ -30,6 +31,10 @@ type planner struct {
 	filters map[filterKey]*shapeFilter
 	// alikeNodes are the nodes of the partitions' sources, nil until needed, see alikeNodesOf.
 	alikeNodes [][][]nodesOfSource
+	// lastGuess are the nodes of each partition on which a job last fit, nil until needed, see guessSource. largest are the largest
+	// nodes of each partition, nil until needed.
+	lastGuess []sourceShape
+	largest   []*largestNodes
 	// poolSources has the sources of the partitions by pool, nil until needed, see sourcesOfPool.
 	poolSources []map[int][]int
 	// LimitsNodes is whether a limit counts nodes. enforcementUnknown is whether nothing shows that
@@ -64,14 +69,17 @@ type assignment struct {
 }
 
 // newPlanner parses what the eligible groups request.
-func newPlanner(s *slurmclient.Snapshot, c *model.Cluster, groups []*model.JobGroup) *planner {
-	p := &planner{Cluster: c, groups: groups, nodeNames: model.NewNodeNames(), filters: map[filterKey]*shapeFilter{}, Selection: model.Selection{ParsedGRES: map[string]map[string]uint64{}}}
+func newPlanner(work *workBudget, s *slurmclient.Snapshot, c *model.Cluster, groups []*model.JobGroup) *planner {
+	p := &planner{Cluster: c, work: work, groups: groups, nodeNames: model.NewNodeNames(), filters: map[filterKey]*shapeFilter{}, Selection: model.Selection{ParsedGRES: map[string]map[string]uint64{}}}
 	p.ReadSelection(s)
 	names := map[string]bool{}
 	p.requests = make([]request, 0, len(groups))
 	for _, g := range groups {
 		if g.Class != pending.ClassCapacity {
 			continue
+		}
+		if p.work.spend(1); p.work.isCanceled() {
+			break
 		}
 		r := request{JobGroup: g, jobs: g.Jobs, Requirements: model.ParseRequirements(&g.JobSpec, p.nodeNames),
 			partitions: c.PartitionsOf(g.Partition), assignment: assignment{target: -1}}
@@ -131,9 +139,12 @@ func (p *planner) assignRequests() {
 	hets := map[uint32]model.Misfit{}
 	for i := range p.requests {
 		r := &p.requests[i]
+		if p.work.isCanceled() {
+			return
+		}
 		r.misfits = make([]model.Misfit, len(r.partitions))
 		for k := range r.partitions {
-			how, source, f := p.firstSource(r, r.partitions[k], 0)
+			how, source, f := p.findSource(r, r.partitions[k])
 			r.misfits[k] = f
 			if f == model.MisfitNone && r.target < 0 {
 				r.assignment = assignment{r.partitions[k], how, sourcePosition{k, source}}
@@ -176,7 +187,7 @@ func (p *planner) measureFootprint(r *request) {
 	threaded := func(s model.NodeShape) bool { return s.Threads > 1 }
 	counts := p.limitsNodes || r.Exclusive || p.FillsNodes && r.TasksPerNode > 0 || p.WholeCores &&
 		slices.ContainsFunc(p.Shapes, threaded)
-	if r.target < 0 || !counts {
+	if r.target < 0 || !counts || p.work.isSpent() {
 		return
 	}
 	takes := model.Footprint{CPUs: math.MaxUint64, Nodes: math.MaxUint64}
@@ -186,9 +197,11 @@ func (p *planner) measureFootprint(r *request) {
 		}
 		most := r.MaxSpread(p.nodeLimit(r, at))
 		for _, alike := range p.alikeNodesOf(at) {
+			p.work.spend(1)
 			s := &p.Shapes[alike[0].shape]
 			on := p.spreadOn(r, alike[0].shape, p.Partitions[at].MaxCPUs, most)
 			if on.misfit != model.MisfitNone || !slices.ContainsFunc(alike, func(n nodesOfSource) bool {
+				p.work.spend(1)
 				return p.meets(r, n.shape) && on.nodesPerJob <= p.maxNodesFor(r, at, n.pool)
 			}) {
 				continue
@@ -284,7 +297,10 @@ func (p *planner) findOversizedHets(hets map[uint32]model.Misfit) {
 			sum.shared = max(sum.shared, r.nodesPerJob)
 		}
 		sum.maximum = max(sum.maximum, p.maxNodesOfJobIn(r.target, r.pool))
-		_, other := p.nextAssignment(r)
+		other := p.work.isSpent()
+		if !other {
+			_, other = p.nextAssignment(r)
+		}
 		sum.movable = sum.movable || other
 		sums[hetPoolKey{r.HetJobID, r.pool}] = sum
 	}

@@ -83,33 +83,39 @@ func TestTheOrderOfNodesJobsAndPoolsChangesNothing(t *testing.T) {
 
 func TestPoolFiguresAddUp(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
-		for i, p := range demandtest.ComputePools(s, pools).Pools {
-			most := max(pools[i].Max, p.Busy)
-			if p.Required < p.Busy || (pools[i].Max > 0 &&
-				(p.Required > most || p.Required < min(pools[i].Min, most))) {
-				t.Errorf("Required is out of bounds: %+v of %+v", p, pools[i])
-			}
-			if p.Claimed > p.Idle+p.Booting || p.Grace > p.Idle || p.Replacements > p.Unusable ||
-				p.Replacements > pools[i].Replicas {
-				t.Errorf("the numbers exceed the existing nodes: %+v of %+v", p, pools[i])
-			}
-			if working := p.Busy + max(p.Claimed,
-				p.Grace) + p.Pending; p.Busy+p.Idle+p.Booting+p.Pending <= most-min(most, p.Off) &&
-				p.Required < working && pools[i].Max > 0 { // off nodes can be reserved
-				t.Errorf("not all of %d working nodes are required: %+v of %+v", working, p, pools[i])
-			}
-			var jobs uint64
-			for _, n := range p.ByClass {
-				jobs += n
-			}
-			if jobs != p.PendingJobs || p.EligiblePendingJobs > p.ByClass[pending.ClassCapacity] {
-				t.Errorf("jobs do not add up: %+v", p)
-			}
-			if (p.OldestPending > 0) != (jobs > 0) || (p.OldestEligible > 0) != (p.EligiblePendingJobs > 0) {
-				t.Errorf("oldest jobs: %+v", p)
-			}
-		}
+		checkPoolFigures(t, demandtest.ComputePools(s, pools), pools)
 	})
+}
+
+// checkPoolFigures checks that the figures of each pool agree with each other and with the bounds of the pool.
+func checkPoolFigures(t *testing.T, d demand.Demand, pools []demand.Pool) {
+	t.Helper()
+	for i, p := range d.Pools {
+		most := max(pools[i].Max, p.Busy)
+		if p.Required < p.Busy || (pools[i].Max > 0 &&
+			(p.Required > most || p.Required < min(pools[i].Min, most))) {
+			t.Errorf("Required is out of bounds: %+v of %+v", p, pools[i])
+		}
+		if p.Claimed > p.Idle+p.Booting || p.Grace > p.Idle || p.Replacements > p.Unusable ||
+			p.Replacements > pools[i].Replicas {
+			t.Errorf("the numbers exceed the existing nodes: %+v of %+v", p, pools[i])
+		}
+		if working := p.Busy + max(p.Claimed,
+			p.Grace) + p.Pending; p.Busy+p.Idle+p.Booting+p.Pending <= most-min(most, p.Off) &&
+			p.Required < working && pools[i].Max > 0 { // off nodes can be reserved
+			t.Errorf("not all of %d working nodes are required: %+v of %+v", working, p, pools[i])
+		}
+		var jobs uint64
+		for _, n := range p.ByClass {
+			jobs += n
+		}
+		if jobs != p.PendingJobs || p.EligiblePendingJobs > p.ByClass[pending.ClassCapacity] {
+			t.Errorf("jobs do not add up: %+v", p)
+		}
+		if (p.OldestPending > 0) != (jobs > 0) || (p.OldestEligible > 0) != (p.EligiblePendingJobs > 0) {
+			t.Errorf("oldest jobs: %+v", p)
+		}
+	}
 }
 
 // isMarked reports whether a pool's feature is the first of the node's.
@@ -140,23 +146,28 @@ func TestEveryNodeRecordIsInOnePoolAtMost(t *testing.T) {
 // one pool, and requests at most one node per chunk.
 func TestNoJobRequestsNodesInTwoPools(t *testing.T) {
 	forRandomPools(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
-		var eligible, asked, capacity, parts uint64
-		for _, p := range demandtest.ComputePools(s, pools).Pools {
-			eligible += p.EligiblePendingJobs
-			asked += p.Pending + p.Claimed
-		}
-		for _, j := range s.Jobs.Value {
-			if j.State.Base != slurm.JobPending {
-				continue
-			}
-			n, _ := pending.CountTasks(j)
-			capacity += n
-			parts += n * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes, ","))))
-		}
-		if eligible > capacity || asked > parts {
-			t.Errorf("%d jobs of %d request %d nodes for %d chunks", eligible, capacity, asked, parts)
-		}
+		checkJobsRequestOnce(t, s, demandtest.ComputePools(s, pools))
 	})
+}
+
+func checkJobsRequestOnce(t *testing.T, s *slurmclient.Snapshot, d demand.Demand) {
+	t.Helper()
+	var eligible, asked, capacity, parts uint64
+	for _, p := range d.Pools {
+		eligible += p.EligiblePendingJobs
+		asked += p.Pending + p.Claimed
+	}
+	for _, j := range s.Jobs.Value {
+		if j.State.Base != slurm.JobPending {
+			continue
+		}
+		n, _ := pending.CountTasks(j)
+		capacity += n
+		parts += n * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes, ","))))
+	}
+	if eligible > capacity || asked > parts {
+		t.Errorf("%d jobs of %d request %d nodes for %d chunks", eligible, capacity, asked, parts)
+	}
 }
 
 func TestAnIneligibleJobChangesNoNodeOfAPool(t *testing.T) {

@@ -15,6 +15,8 @@ type roomIndex struct {
 	room []poolAmounts
 	// kinds are the kinds of nodes of the sources, each by one shape of it; nil if they are too many.
 	kinds []int
+	// visits counts the tree nodes and sources that were compared with needs.
+	visits int
 }
 
 // poolAmounts are what all open bins of a pool have together, or what a job needs of them: the largest amounts on one node, the sums over
@@ -72,6 +74,7 @@ func (x *roomIndex) next(from int, needs []poolAmounts, accept func(source int) 
 // nextOf is next for a few sources.
 func (x *roomIndex) nextOf(sources []int, from int, needs []poolAmounts, accept func(source int) bool) int {
 	for _, k := range sources {
+		x.visits++
 		if k >= from && slices.ContainsFunc(needs, x.room[x.size+k].Covers) && accept(k) {
 			return k
 		}
@@ -80,6 +83,7 @@ func (x *roomIndex) nextOf(sources []int, from int, needs []poolAmounts, accept 
 }
 
 func (x *roomIndex) search(at, low, high, from int, needs []poolAmounts, accept func(source int) bool) int {
+	x.visits++
 	if high <= from || !slices.ContainsFunc(needs, x.room[at].Covers) {
 		return -1
 	}
@@ -136,12 +140,17 @@ func (b *packer) roomOfPool(pool int) poolAmounts {
 		return b.anyRoom
 	}
 	clear(b.scratch)
+	if b.isCoarse() {
+		return b.scratch // jobs move on to pools that can add nodes only
+	}
+	b.work.spend(len(p.Shapes))
 	sum, nodes := inSum(b.scratch), &b.scratch[len(b.scratch)-1]
 	for _, shape := range p.Shapes {
 		if len(b.openBins[shape]) == 0 {
 			continue
 		}
 		b.measureOpenRoom(shape)
+		b.work.spend(len(b.openBins[shape]))
 		onNode(b.scratch).Raise(b.openRoom[shape])
 		for _, i := range b.openBins[shape] {
 			have := &b.bins[i]
@@ -169,7 +178,7 @@ func (b *packer) updateIndexes(pool int) {
 // the next call.
 func (b *packer) leastNeeds(r *request, part int, x *roomIndex) []poolAmounts {
 	b.needs = b.needs[:0]
-	if r.keepsOthersOff() {
+	if r.keepsOthersOff() || b.isCoarse() {
 		copy(b.addNeed(), b.anyRoom) // only new nodes
 		return b.needs
 	}
@@ -178,6 +187,7 @@ func (b *packer) leastNeeds(r *request, part int, x *roomIndex) []poolAmounts {
 		b.setLeastNeed(b.addNeed(), r, most)
 		return b.needs
 	}
+	b.work.spend(len(x.kinds))
 	for _, shape := range x.kinds {
 		on := b.spreadOn(r, shape, maxCPUs, most)
 		if on.misfit != model.MisfitNone {
@@ -231,23 +241,39 @@ func (b *packer) nextAssignment(r *request) (assignment, bool) {
 			continue
 		}
 		at := r.partitions[to.partition]
-		x := b.indexOf(at)
-		var how placement
-		canRun := func(source int) bool {
-			var f model.Misfit
-			how, f = b.trySource(r, at, &b.Partitions[at].Sources[source])
-			return f == model.MisfitNone
-		}
-		needs := b.leastNeeds(r, at, x)
-		var found int
-		if some, all := b.sourcesFor(r, at); !all && len(some) <= maxListedSources {
-			found = x.nextOf(some, to.source, needs, canRun)
-		} else {
-			found = x.next(to.source, needs, canRun)
-		}
-		if found >= 0 {
+		if how, found, ok := b.nextSource(r, at, to.source); ok {
 			return assignment{at, how, sourcePosition{to.partition, found}}, true
 		}
 	}
 	return assignment{}, false
+}
+
+// nextSource returns how the jobs of the request run on nodes of the first source of the partition, from the index on, that could run
+// them and may have room. A coarse packer gives up after a few sources.
+func (b *packer) nextSource(r *request, part, from int) (how placement, source int, ok bool) {
+	x, sources := b.indexOf(part), b.Partitions[part].Sources
+	triesLeft := len(sources)
+	some, all := b.sourcesToPack(r, part)
+	if b.isCoarse() {
+		triesLeft = maxGuesses
+	}
+	canRun := func(source int) bool {
+		if triesLeft == 0 {
+			return true
+		}
+		triesLeft--
+		var f model.Misfit
+		how, f = b.trySource(r, part, b.shapesToPack(&sources[source]))
+		ok = f == model.MisfitNone
+		return ok
+	}
+	needs := b.leastNeeds(r, part, x)
+	x.visits = 0
+	defer func() { b.work.spend(x.visits) }()
+	if !all && len(some) <= maxListedSources {
+		source = x.nextOf(some, from, needs, canRun)
+	} else {
+		source = x.next(from, needs, canRun)
+	}
+	return how, source, ok
 }

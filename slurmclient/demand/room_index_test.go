@@ -111,7 +111,7 @@ func plannerOfUnlikeJobs(r *rand.Rand) *planner {
 	c.IndexReservations(s, now)
 	q := model.ReadQueue(now, s, c)
 	c.AddNodes(s, now, q)
-	p := newPlanner(s, c, q.Groups)
+	p := newPlanner(newWorkBudget(maxSteps, nil), s, c, q.Groups)
 	p.assignRequests()
 	p.SetNewLeft()
 	return p

@@ -8,7 +8,7 @@ import (
 
 // shapeFilter caches which shapes the jobs with one constraint and one request for disk accept.
 type shapeFilter struct {
-	met     []filterAnswer // by shape
+	met     []filterAnswer // by shape, nil until needed
 	sources map[int][]int  // by partition
 }
 
@@ -34,7 +34,7 @@ func (p *planner) filterOf(r *request) *shapeFilter {
 	key := filterKey{r.Features, r.TmpDisk}
 	f := p.filters[key]
 	if f == nil {
-		f = &shapeFilter{met: make([]filterAnswer, len(p.Shapes)), sources: map[int][]int{}}
+		f = &shapeFilter{sources: map[int][]int{}}
 		p.filters[key] = f
 	}
 	return f
@@ -45,7 +45,14 @@ func (p *planner) meets(r *request, shape int) bool {
 	if !r.Readable || r.filter == nil {
 		return r.Readable
 	}
+	if r.filter.met == nil {
+		if p.work.isExhausted() {
+			return r.Requirements.Meets(&p.Shapes[shape])
+		}
+		r.filter.met = make([]filterAnswer, len(p.Shapes))
+	}
 	if r.filter.met[shape] == filterUnknown {
+		p.work.spend(stepsPerFilter)
 		r.filter.met[shape] = filterRejects
 		if r.Requirements.Meets(&p.Shapes[shape]) {
 			r.filter.met[shape] = filterAccepts
@@ -62,6 +69,7 @@ func (p *planner) sourcesFor(r *request, part int) (some []int, all bool) {
 	}
 	some, ok := r.filter.sources[part]
 	if !ok {
+		p.work.spend(len(p.Partitions[part].Sources))
 		for k := range p.Partitions[part].Sources {
 			shapes := p.Partitions[part].Sources[k].Shapes
 			if len(shapes) == 0 || slices.ContainsFunc(shapes, func(shape int) bool { return p.meets(r, shape) }) {

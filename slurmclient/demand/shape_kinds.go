@@ -52,6 +52,7 @@ func (p *planner) spreadOn(r *request, shape int, maxCPUs, most uint64) *spread 
 	if on.chunk == nil {
 		on.chunk = make(model.Amounts, model.AmountGRES+len(p.GresNames))
 	}
+	p.work.spend(stepsPerSpread)
 	on.group, on.maxCPUs, on.most = r.JobGroup, maxCPUs, most
 	on.nodesPerJob, on.misfit = p.spreadOver(r, on.chunk, s, maxCPUs, most)
 	if r.CutsWholeNode(s, maxCPUs) {

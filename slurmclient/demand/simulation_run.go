@@ -44,6 +44,10 @@ type workerSet struct {
 // runQueue starts what slurmctld's rules allow, first on the ready nodes, then on all. It returns
 // nil when that costs too much.
 func (h *simulation) runQueue(workers workerSet) *simRun {
+	if h.work.stops() {
+		h.workLeft = -1
+		return nil
+	}
 	s := h.newRun(workers)
 	left := map[*model.JobRecord]uint64{}
 	for _, attempts := range append([][]attempt{h.attempts}, h.hetAttempts...) {

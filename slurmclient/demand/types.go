@@ -51,6 +51,7 @@ const (
 	DeviationUpcomingReservation = model.DeviationUpcomingReservation
 	DeviationSockets             = model.DeviationSockets
 	DeviationNames               = model.DeviationNames
+	DeviationBudget              = model.DeviationBudget
 )
 
 // Deviations returns every deviation, in display order.

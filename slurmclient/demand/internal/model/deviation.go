@@ -53,6 +53,9 @@ const (
 	// DeviationNames is a job that requires or excludes nodes by name, where the lists of all jobs are too long together. Its
 	// lists do not count.
 	DeviationNames Deviation = "names"
+	// DeviationBudget is a job beyond the work budget of the estimate: the queue is too long and too unlike to compare every job with
+	// every kind of node.
+	DeviationBudget Deviation = "budget"
 )
 
 // Deviations returns every deviation, in display order.
@@ -61,7 +64,7 @@ func Deviations() []Deviation {
 		DeviationFeatures, DeviationReservation, DeviationSockets, DeviationTopology, DeviationGRES,
 		DeviationHeterogeneous,
 		DeviationLimits, DeviationTasks, DeviationSharing, DeviationFederation, DeviationUpcomingReservation,
-		DeviationEnforcement, DeviationNames,
+		DeviationEnforcement, DeviationNames, DeviationBudget,
 	}
 }
 
@@ -107,17 +110,28 @@ const (
 	OverlapsReservation
 	MayBeUnenforced
 	NamesTooMany
+	ExceedsBudget
 )
 
-// AddUnmodelled counts jobs with the deviations.
-func (d *PoolDemand) AddUnmodelled(set deviationSet, jobs uint64) {
-	if jobs == 0 {
-		return
-	}
+// DeviationCounts is a number of jobs per deviation, by the index of Deviations.
+type DeviationCounts [16]uint64
+
+// Add counts jobs with the deviations.
+func (c *DeviationCounts) Add(set deviationSet, jobs uint64) {
 	for ; set != 0; set &= set - 1 {
+		c[bits.TrailingZeros16(uint16(set))] += jobs
+	}
+}
+
+// AddUnmodelled counts jobs with deviations in the pool.
+func (d *PoolDemand) AddUnmodelled(counts *DeviationCounts) {
+	for i, deviation := range Deviations() {
+		if counts[i] == 0 {
+			continue
+		}
 		if d.Unmodelled == nil {
 			d.Unmodelled = map[Deviation]uint64{}
 		}
-		d.Unmodelled[Deviations()[bits.TrailingZeros16(uint16(set))]] += jobs
+		d.Unmodelled[deviation] += counts[i]
 	}
 }
