@@ -1,6 +1,7 @@
 package metricsapi
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -81,11 +82,23 @@ const errDemandUnknown = constError("its demand is not known yet")
 // for concurrent use.
 type Reader struct{ memo memo.Memo }
 
-// Read returns the Reading of the snapshot and the pools at now, and modifies neither. If the
-// computation panics, the Reading has an Err until the inputs change. Concurrent calls wait for
-// each other.
+// Read is ReadContext for callers that wait for every Reading.
 func (m *Reader) Read(now time.Time, s *slurmclient.Snapshot, pools []demand.Pool) *Reading {
-	answer := m.memo.Compute(now, s, pools...)
+	return newReading(m.memo.Compute(now, s, pools...), s, pools)
+}
+
+// ReadContext returns the Reading of the snapshot and the pools at now, and modifies neither. If the
+// computation panics, the Reading has an Err until the inputs change. Where the numbers have to be
+// computed, concurrent calls wait for each other. When ctx ends, ReadContext returns an error soon.
+func (m *Reader) ReadContext(ctx context.Context, now time.Time, s *slurmclient.Snapshot, pools []demand.Pool) (*Reading, error) {
+	answer, err := m.memo.ComputeContext(ctx, now, s, pools...)
+	if err != nil {
+		return nil, err
+	}
+	return newReading(answer, s, pools), nil
+}
+
+func newReading(answer memo.Answer, s *slurmclient.Snapshot, pools []demand.Pool) *Reading {
 	r := &Reading{snapshot: s, demand: answer.Demand, computeTime: answer.ComputeTime, err: answer.Err}
 	if !r.demand.Known {
 		return r

@@ -1,6 +1,8 @@
 package exposition
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/slurmtide/slurmtide/exporter/tally"
@@ -29,7 +31,9 @@ func (m *ViewCache) viewOf(now time.Time, s *slurmclient.Snapshot) *tally.View {
 		m.Panics.Guard(stageTotal, "jobs", func() { v.JobTotals = tally.TotalJobs(s.Jobs.Value) })
 	}
 	d, err := m.Compute(now, s)
-	m.Panics.countError(stageTotal, "demand", err)
+	if !errors.Is(err, context.Canceled) { // the connection to the cluster ends
+		m.Panics.countError(stageTotal, "demand", err)
+	}
 	if err == nil {
 		v.Demand = d
 	}

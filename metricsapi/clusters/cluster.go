@@ -92,7 +92,11 @@ func (c *cluster) run(ctx context.Context) {
 			reader := new(metricsapi.Reader)
 			if attached.Run != nil {
 				numbers := func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error) {
-					return reader.Read(now, s, c.currentPools()).Demand()
+					r, err := reader.ReadContext(ctx, now, s, c.currentPools())
+					if err != nil {
+						return demand.Demand{}, err
+					}
+					return r.Demand()
 				}
 				wg.Go(func() { attached.Run(ctx, Connected{conn.Cache, conn.Token, numbers}) })
 			}
@@ -109,7 +113,11 @@ func (c *cluster) read(ctx context.Context, cache *slurmclient.Cache, reader *me
 		pools := c.beginWait(cancel)
 		s := cache.Snapshot()
 		now := c.cfg.Now()
-		r := reader.Read(now, s, pools)
+		r, err := reader.ReadContext(ctx, now, s, pools)
+		if err != nil { // ctx has ended
+			cancel()
+			return
+		}
 		if err := r.Err(); err != nil && !errors.Is(failed, err) && c.cfg.OnPanic != nil {
 			c.cfg.OnPanic(c.key, err)
 		}

@@ -68,7 +68,7 @@ type Connected struct {
 	// Token is the source of the connection's token, nil for none.
 	Token slurmclient.TokenSource
 	// Demand computes the demand of a snapshot with the current NodeSets, with the same result
-	// as the cluster's readings. It may be called from any goroutine.
+	// as the cluster's readings. It may be called from any goroutine. It returns an error when the connection ends.
 	Demand func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error)
 }
 

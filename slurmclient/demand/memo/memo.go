@@ -2,6 +2,7 @@
 package memo
 
 import (
+	"context"
 	"maps"
 	"reflect"
 	"slices"
@@ -16,14 +17,28 @@ import (
 // without a change in Slurm.
 const MaxAge = 10 * time.Second
 
-// Memo remembers the last answer of Compute and returns it while the inputs are unchanged, so that
+// Memo remembers the last answer of demand.Compute and returns it while the inputs are unchanged, so that
 // all callers get the same numbers. The zero value is ready to use. It is safe for concurrent use.
+//
+// Each cluster has its own Memo, so that a slow cluster delays no other one.
 type Memo struct {
-	mu       sync.Mutex
+	// compute replaces demand.ComputeContext in tests; nil otherwise.
+	compute computeFunc
+
+	mu     sync.Mutex // never held during a computation
+	last   inputs
+	answer Answer
+	// running is closed when the computation that is running ends; nil for none.
+	running chan struct{}
+}
+
+type computeFunc func(ctx context.Context, now time.Time, s *slurmclient.Snapshot, pools ...demand.Pool) (demand.Demand, error)
+
+// inputs are what an answer was computed from.
+type inputs struct {
 	snapshot *slurmclient.Snapshot
 	pools    []demand.Pool
 	at       time.Time
-	answer   Answer
 }
 
 // Answer is a remembered result of Compute.
@@ -35,23 +50,78 @@ type Answer struct {
 	Err error
 }
 
-// Compute returns what Compute returns for the snapshot and the pools at now, or at an earlier time
-// if the inputs have not changed since and the answer is younger than MaxAge. It modifies neither.
-// If the computation panics, the answer has an Err until then. Concurrent calls wait for each other.
+// Compute is ComputeContext for callers that wait for every answer.
 func (m *Memo) Compute(now time.Time, s *slurmclient.Snapshot, pools ...demand.Pool) Answer {
+	answer, _ := m.ComputeContext(context.Background(), now, s, pools...)
+	return answer
+}
+
+// ComputeContext returns the demand of the snapshot and the pools at now, or at an earlier time if the inputs have not changed since and
+// the answer is younger than MaxAge. It modifies neither. If the computation panics, the answer has an Err until then.
+//
+// It does not wait if it knows the answer, even while another one is computed. Otherwise it waits until no other caller computes an
+// answer. When ctx ends, it returns an error soon, and remembers nothing.
+func (m *Memo) ComputeContext(ctx context.Context, now time.Time, s *slurmclient.Snapshot, pools ...demand.Pool) (Answer, error) {
+	of := inputs{s, pools, now}
+	for {
+		answer, wait := m.findOrBegin(of)
+		switch {
+		case answer != nil:
+			return *answer, nil
+		case wait == nil:
+			return m.computeAnswer(ctx, of)
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return Answer{}, context.Cause(ctx)
+		}
+	}
+}
+
+// findOrBegin returns the remembered answer, or a channel that is closed when the running computation ends. If it returns neither, the
+// caller has to compute the answer.
+func (m *Memo) findOrBegin(of inputs) (*Answer, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.snapshot != nil && now.Sub(m.at) < MaxAge && hasSameInputs(m.snapshot, s) && slices.EqualFunc(m.pools, pools,
-		func(a, b demand.Pool) bool { return reflect.DeepEqual(a, b) }) {
-		m.snapshot = s
-		return m.answer
+	if m.last.answers(of) {
+		m.last.snapshot = of.snapshot
+		answer := m.answer
+		return &answer, nil
 	}
-	m.snapshot, m.pools, m.at, m.answer = s, slices.Clone(pools), now, Answer{}
+	if m.running != nil {
+		return nil, m.running
+	}
+	m.running = make(chan struct{})
+	return nil, nil
+}
+
+// computeAnswer computes an answer, remembers it, and lets other callers continue.
+func (m *Memo) computeAnswer(ctx context.Context, of inputs) (answer Answer, err error) {
+	compute := m.compute
+	if compute == nil {
+		compute = demand.ComputeContext
+	}
+	of.pools = slices.Clone(of.pools)
 	begin := time.Now()
-	m.answer.Err = slurmclient.Guard("computing the demand",
-		func() { m.answer.Demand = demand.Compute(now, s, m.pools...) })
-	m.answer.ComputeTime = time.Since(begin)
-	return m.answer
+	answer.Err = slurmclient.Guard("computing the demand",
+		func() { answer.Demand, err = compute(ctx, of.at, of.snapshot, of.pools...) })
+	answer.ComputeTime = time.Since(begin)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	close(m.running)
+	m.running = nil
+	if err != nil {
+		return Answer{}, err
+	}
+	m.last, m.answer = of, answer
+	return answer, nil
+}
+
+// answers reports whether the answer that was computed from the inputs is also the answer for others.
+func (i inputs) answers(others inputs) bool {
+	return i.snapshot != nil && others.at.Sub(i.at) < MaxAge && hasSameInputs(i.snapshot, others.snapshot) &&
+		slices.EqualFunc(i.pools, others.pools, func(a, b demand.Pool) bool { return reflect.DeepEqual(a, b) })
 }
 
 // hasSameInputs reports whether everything that the demand depends on is the same in both
