@@ -193,8 +193,7 @@ func parseCount(s string, memory bool) (uint64, error) {
 	if err != nil || f > 1<<62 {
 		return 0, fmt.Errorf("%q is not a count", s)
 	}
-	shift := map[string]int{"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50}
-	by, ok := shift[unit]
+	by, ok := unitShift(unit)
 	if !ok {
 		return 0, fmt.Errorf("%q has an unknown unit", s)
 	}
@@ -206,6 +205,25 @@ func parseCount(s string, memory bool) (uint64, error) {
 		return 0, fmt.Errorf("%q is too large", s)
 	}
 	return uint64(f), nil
+}
+
+// unitShift returns the power of 2 of a unit.
+func unitShift(unit string) (by int, ok bool) {
+	switch unit {
+	case "":
+		return 0, true
+	case "K":
+		return 10, true
+	case "M":
+		return 20, true
+	case "G":
+		return 30, true
+	case "T":
+		return 40, true
+	case "P":
+		return 50, true
+	}
+	return 0, false
 }
 
 func setCount(m *map[string]uint64, k string, v uint64) {
