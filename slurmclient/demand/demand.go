@@ -57,7 +57,7 @@ func compute(work *workBudget, now time.Time, s *slurmclient.Snapshot, pools []m
 	if work.stops() {
 		return model.Demand{}
 	}
-	q := model.ReadQueue(server, s, c)
+	q := model.ReadQueue(server, s, c, work.stops)
 	if work.stops() {
 		return model.Demand{}
 	}

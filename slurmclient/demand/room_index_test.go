@@ -109,7 +109,7 @@ func plannerOfUnlikeJobs(r *rand.Rand) *planner {
 	c := model.NewCluster(s, pools)
 	now := model.ServerTime(time.Unix(2000, 0), s)
 	c.IndexReservations(s, now)
-	q := model.ReadQueue(now, s, c)
+	q := model.ReadQueue(now, s, c, func() bool { return false })
 	c.AddNodes(s, now, q)
 	p := newPlanner(newWorkBudget(maxSteps, nil), s, c, q.Groups)
 	p.assignRequests()

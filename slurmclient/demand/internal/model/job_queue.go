@@ -15,7 +15,7 @@ type queue struct {
 	cluster    *Cluster
 	now        slurm.Time
 	index      map[groupKey]*JobGroup
-	Groups     []*JobGroup // sorted by key
+	Groups     []*JobGroup // sorted by key once all jobs are read
 	lastGroup  *JobGroup   // adjacent jobs are often alike
 	unknownSet map[string]bool
 	// arrays are the arrays with a throttle. hetBlockers are the heterogeneous jobs that a
@@ -82,8 +82,11 @@ type Footprint struct {
 	GRES                    map[string]uint64
 }
 
-// ReadQueue reads every job, after a first pass over those that others depend on.
-func ReadQueue(now slurm.Time, s *slurmclient.Snapshot, c *Cluster) *queue {
+// jobsPerCheck is how many jobs are read before ReadQueue asks again whether it stops.
+const jobsPerCheck = 1024
+
+// ReadQueue reads every job, after a first pass over those that others depend on. It returns an incomplete queue once stops returns true.
+func ReadQueue(now slurm.Time, s *slurmclient.Snapshot, c *Cluster, stops func() bool) *queue {
 	q := &queue{
 		cluster: c, now: now, index: map[groupKey]*JobGroup{}, unknownSet: map[string]bool{},
 		arrays: map[uint32]*throttledArray{}, hetBlockers: map[uint32]hetBlocker{}, anyNodes: qosOfAnyNodes(s),
@@ -96,7 +99,10 @@ func ReadQueue(now slurm.Time, s *slurmclient.Snapshot, c *Cluster) *queue {
 		q.busySinceAt = EarlierTime(q.busySinceAt, ServerTime(e.BeforeReadAt, s))
 	}
 	q.surveyJobs(s.Jobs.Value)
-	for _, j := range s.Jobs.Value {
+	for i, j := range s.Jobs.Value {
+		if i%jobsPerCheck == 0 && stops() {
+			return q
+		}
 		if j.State.Has(slurm.JobRevoked) {
 			continue // another cluster of the federation runs it
 		}
@@ -108,7 +114,7 @@ func ReadQueue(now slurm.Time, s *slurmclient.Snapshot, c *Cluster) *queue {
 		}
 	}
 	q.addThrottled()
-	q.Groups = slices.SortedFunc(maps.Values(q.index), func(a, b *JobGroup) int { return a.compare(&b.groupKey) })
+	slices.SortFunc(q.Groups, func(a, b *JobGroup) int { return a.compare(&b.groupKey) })
 	return q
 }
 
@@ -270,7 +276,7 @@ func (q *queue) addToGroup(j *slurm.Job, class pending.Class, jobs uint64, exact
 	if g == nil || g.groupKey != k {
 		if g = q.index[k]; g == nil {
 			g = &JobGroup{groupKey: k, LowestID: j.ID}
-			q.index[k] = g
+			q.index[k], q.Groups = g, append(q.Groups, g)
 		}
 		q.lastGroup = g
 	}
