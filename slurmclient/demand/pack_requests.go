@@ -112,15 +112,24 @@ func (p *planner) packNewNodes() []bin {
 // requestsByPriority returns the requests for nodes in the order in which slurmctld starts jobs.
 // What starts first takes the room that others leave, even if a larger job comes later.
 func (p *planner) requestsByPriority() []*request {
-	var out []*request
+	type place struct {
+		priority uint64
+		id       uint32
+		index    int
+	}
+	var order []place
 	for i := range p.requests {
-		if p.requests[i].target >= 0 && p.requests[i].jobs > 0 {
-			out = append(out, &p.requests[i])
+		if r := &p.requests[i]; r.target >= 0 && r.jobs > 0 {
+			order = append(order, place{r.Priority, r.LowestID, i})
 		}
 	}
-	// The requests are sorted by key; a stable sort keeps that order among equals.
-	slices.SortStableFunc(out, func(a, b *request) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.LowestID, b.LowestID))
+	// The requests are sorted by key, which decides among equals.
+	slices.SortFunc(order, func(a, b place) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.id, b.id), cmp.Compare(a.index, b.index))
 	})
+	out := make([]*request, len(order))
+	for k := range order {
+		out[k] = &p.requests[order[k].index]
+	}
 	return out
 }

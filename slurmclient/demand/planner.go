@@ -37,9 +37,9 @@ type planner struct {
 	largest   []*largestNodes
 	// poolSources has the sources of the partitions by pool, nil until needed, see sourcesOfPool.
 	poolSources []map[int][]int
-	// LimitsNodes is whether a limit counts nodes. enforcementUnknown is whether nothing shows that
-	// limits are enforced.
-	limitsNodes, enforcementUnknown bool
+	// hasThreads is whether some nodes have several CPUs per core. limitsNodes is whether a limit counts nodes. enforcementUnknown is
+	// whether nothing shows that limits are enforced.
+	hasThreads, limitsNodes, enforcementUnknown bool
 }
 
 // request is a group of jobs that more nodes would help.
@@ -103,6 +103,7 @@ func newPlanner(work *workBudget, s *slurmclient.Snapshot, c *model.Cluster, gro
 	}
 	p.GresNames = slices.Sorted(maps.Keys(names))
 	for i := range c.Shapes {
+		p.hasThreads = p.hasThreads || c.Shapes[i].Threads > 1
 		c.Shapes[i].Room = p.RoomOf(&c.Shapes[i])
 	}
 	p.indexKinds()
@@ -184,9 +185,7 @@ func (p *planner) assignRequests() {
 // it: whole cores, whole nodes, or room for more tasks than it requests. It records nothing where
 // the nodes are unknown, or where no limit counts it.
 func (p *planner) measureFootprint(r *request) {
-	threaded := func(s model.NodeShape) bool { return s.Threads > 1 }
-	counts := p.limitsNodes || r.Exclusive || p.FillsNodes && r.TasksPerNode > 0 || p.WholeCores &&
-		slices.ContainsFunc(p.Shapes, threaded)
+	counts := p.limitsNodes || r.Exclusive || p.FillsNodes && r.TasksPerNode > 0 || p.WholeCores && p.hasThreads
 	if r.target < 0 || !counts || p.work.isSpent() {
 		return
 	}
