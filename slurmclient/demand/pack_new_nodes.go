@@ -24,6 +24,7 @@ type packer struct {
 	// anyRoom is room for anything. scratch and needs are reused.
 	anyRoom, scratch poolAmounts
 	needs            []poolAmounts
+	spreadNeeds      [maxIndexedKinds]spreadNeed // of needs, by index
 	ownShape         []int
 }
 
@@ -112,7 +113,6 @@ func (b *packer) chunkCapacity(r *request, jobs uint64) uint64 {
 		}
 		if sum == before {
 			b.measureOpenRoom(shape)
-			b.updateIndexes(r.pool)
 		}
 	}
 	return sum

@@ -133,11 +133,19 @@ type sourceInIndex struct {
 	source int
 }
 
-// roomOfPool returns what the nodes of the pool have left, everything where it can add one. The caller does not keep it.
+// manyNodes is how many new nodes are enough for most jobs.
+const manyNodes = 8
+
+// roomOfPool returns what the nodes of the pool have left, everything on each where it can add one. The caller does not keep it.
 func (b *packer) roomOfPool(pool int) poolAmounts {
 	p := &b.Pools[pool]
-	if !p.Limited || p.NewLeft > 0 {
+	switch {
+	case !p.Limited || p.NewLeft >= manyNodes || b.isCoarse() && p.NewLeft > 0:
 		return b.anyRoom
+	case p.NewLeft > 0:
+		copy(b.scratch, b.anyRoom)
+		b.scratch[len(b.scratch)-1] = saturating.Add(p.NewLeft, b.countOpenNodes(p))
+		return b.scratch
 	}
 	clear(b.scratch)
 	if b.isCoarse() {
@@ -163,6 +171,17 @@ func (b *packer) roomOfPool(pool int) poolAmounts {
 	return b.scratch
 }
 
+// countOpenNodes returns how many new nodes of the pool have room.
+func (b *packer) countOpenNodes(p *model.PoolState) (nodes uint64) {
+	for _, shape := range p.Shapes {
+		b.work.spend(1 + len(b.openBins[shape]))
+		for _, i := range b.openBins[shape] {
+			nodes = saturating.Add(nodes, b.bins[i].count)
+		}
+	}
+	return nodes
+}
+
 // updateIndexes updates the room of the pool in the indexes.
 func (b *packer) updateIndexes(pool int) {
 	if pool == model.NoPool || len(b.members[pool]) == 0 {
@@ -179,12 +198,16 @@ func (b *packer) updateIndexes(pool int) {
 func (b *packer) leastNeeds(r *request, part int, x *roomIndex) []poolAmounts {
 	b.needs = b.needs[:0]
 	if r.keepsOthersOff() || b.isCoarse() {
-		copy(b.addNeed(), b.anyRoom) // only new nodes
+		need := b.addNeed()
+		copy(need, b.anyRoom) // only new nodes
+		need[len(need)-1] = max(1, r.Nodes)
+		b.spreadNeeds[0] = spreadNeed{max(1, r.Nodes), 1, 1}
 		return b.needs
 	}
 	maxCPUs, most := b.Partitions[part].MaxCPUs, r.MaxSpread(b.nodeLimit(r, part))
 	if x.kinds == nil {
 		b.setLeastNeed(b.addNeed(), r, most)
+		b.spreadNeeds[0] = spreadNeed{1, 1, 1}
 		return b.needs
 	}
 	b.work.spend(len(x.kinds))
@@ -198,16 +221,24 @@ func (b *packer) leastNeeds(r *request, part int, x *roomIndex) []poolAmounts {
 		for k, amount := range on.chunk {
 			inSum(need)[k] = saturating.Mul(amount, on.chunkCount(r.Tasks))
 		}
-		need[len(need)-1] = 1
-		if !on.scattered {
-			need[len(need)-1] = on.nodesPerJob
+		of := spreadNeed{on.nodesPerJob, 1, 1}
+		need[len(need)-1] = on.nodesPerJob
+		if on.scattered {
+			of = spreadNeed{r.Tasks, r.Tasks, min(on.chunksPerEmptyNode, r.Tasks)}
+			need[len(need)-1] = 1
 		}
-		if last := len(b.needs) - 1; slices.ContainsFunc(b.needs[:last], func(n poolAmounts) bool { return slices.Equal(n, need) }) {
+		last := len(b.needs) - 1
+		b.spreadNeeds[last] = of
+		if i := slices.IndexFunc(b.needs, func(n poolAmounts) bool { return slices.Equal(n, need) }); i < last {
+			b.spreadNeeds[i].perNewNode = max(b.spreadNeeds[i].perNewNode, of.perNewNode)
 			b.needs = b.needs[:last]
 		}
 	}
 	return b.needs
 }
+
+// spreadNeed is how a job divides over nodes: into that many chunks, and how many of them fit on any node, and on a new one.
+type spreadNeed struct{ chunks, perNode, perNewNode uint64 }
 
 // addNeed adds amounts to needs, and returns them. Their content is undefined.
 func (b *packer) addNeed() poolAmounts {
@@ -252,7 +283,7 @@ func (b *packer) nextAssignment(r *request) (assignment, bool) {
 // them and may have room. A coarse packer gives up after a few sources.
 func (b *packer) nextSource(r *request, part, from int) (how placement, source int, ok bool) {
 	x, sources := b.indexOf(part), b.Partitions[part].Sources
-	triesLeft := len(sources)
+	needs, triesLeft := b.leastNeeds(r, part, x), len(sources)
 	some, all := b.sourcesToPack(r, part)
 	if b.isCoarse() {
 		triesLeft = maxGuesses
@@ -261,13 +292,15 @@ func (b *packer) nextSource(r *request, part, from int) (how placement, source i
 		if triesLeft == 0 {
 			return true
 		}
+		if !b.mayHaveRoom(sources[source].Pool, needs) {
+			return false
+		}
 		triesLeft--
 		var f model.Misfit
 		how, f = b.trySource(r, part, b.shapesToPack(&sources[source]))
 		ok = f == model.MisfitNone
 		return ok
 	}
-	needs := b.leastNeeds(r, part, x)
 	x.visits = 0
 	defer func() { b.work.spend(x.visits) }()
 	if !all && len(some) <= maxListedSources {
@@ -276,4 +309,31 @@ func (b *packer) nextSource(r *request, part, from int) (how placement, source i
 		source = x.next(from, needs, canRun)
 	}
 	return how, source, ok
+}
+
+// mayHaveRoom reports whether the nodes that the pool can add, and its new nodes with room, have room for one of the needs.
+func (b *packer) mayHaveRoom(pool int, needs []poolAmounts) bool {
+	p := &b.Pools[pool]
+	if !p.Limited {
+		return true
+	}
+	for k, need := range needs {
+		of, chunk := &b.spreadNeeds[k], onNode(need)
+		room := saturating.Mul(p.NewLeft, of.perNewNode)
+		for _, shape := range p.Shapes {
+			if room >= of.chunks {
+				return true
+			}
+			b.work.spend(1 + len(b.openBins[shape]))
+			for _, i := range b.openBins[shape] {
+				if have := &b.bins[i]; have.room.Covers(chunk) {
+					room = saturating.Add(room, saturating.Mul(have.count, min(of.perNode, have.room.Fits(chunk))))
+				}
+			}
+		}
+		if room >= of.chunks {
+			return true
+		}
+	}
+	return false
 }
