@@ -178,3 +178,29 @@ func (b *packer) shapesToPack(from *model.NodeSource) *model.NodeSource {
 	}
 	return &model.NodeSource{Pool: from.Pool, Shapes: from.Shapes[:maxGuesses]}
 }
+
+// roomOfNewNodes is roomOfPool for a coarse packer: requests move on only to pools that can add nodes.
+func (b *packer) roomOfNewNodes(p *model.PoolState) poolAmounts {
+	clear(b.scratch)
+	if p.NewLeft > 0 {
+		copy(b.scratch, b.anyRoom)
+		b.scratch[len(b.scratch)-1] = p.NewLeft
+	}
+	return b.scratch
+}
+
+// setNeedOfNewNodes sets that a job of the request needs new nodes, as many as in the pool to which it is assigned.
+func (b *packer) setNeedOfNewNodes(need poolAmounts, r *request) {
+	copy(need, b.anyRoom)
+	need[len(need)-1] = max(1, r.minNodes(r.Tasks))
+}
+
+// givesUp reports whether the request moves on to no other pool, given how many pools had no room for it. The packer tries all pools
+// unless it is coarse.
+func (b *packer) givesUp(r *request, full int) bool {
+	if !b.isCoarse() {
+		return false
+	}
+	b.updateIndexes(r.pool) // the index may be from before the packer became coarse
+	return full >= maxGuesses
+}

@@ -43,6 +43,7 @@ func newPacker(p *planner) *packer {
 // its Max allows, and returns how many are left.
 func (b *packer) assignPools(r *request) uint64 {
 	rest, copied := r, false // only a copy that has not been packed is modified
+	full := 0
 	for {
 		n := b.countAllowed(rest)
 		if n == rest.jobs {
@@ -53,6 +54,8 @@ func (b *packer) assignPools(r *request) uint64 {
 			some := *rest
 			some.jobs = n
 			b.packRequest(&some)
+		} else if full++; b.givesUp(rest, full) {
+			return rest.jobs
 		}
 		to, ok := b.nextAssignment(rest)
 		if !ok {

@@ -140,7 +140,9 @@ const manyNodes = 8
 func (b *packer) roomOfPool(pool int) poolAmounts {
 	p := &b.Pools[pool]
 	switch {
-	case !p.Limited || p.NewLeft >= manyNodes || b.isCoarse() && p.NewLeft > 0:
+	case b.isCoarse() && p.Limited:
+		return b.roomOfNewNodes(p)
+	case !p.Limited || p.NewLeft >= manyNodes:
 		return b.anyRoom
 	case p.NewLeft > 0:
 		copy(b.scratch, b.anyRoom)
@@ -148,9 +150,6 @@ func (b *packer) roomOfPool(pool int) poolAmounts {
 		return b.scratch
 	}
 	clear(b.scratch)
-	if b.isCoarse() {
-		return b.scratch // jobs move on to pools that can add nodes only
-	}
 	b.work.spend(len(p.Shapes))
 	sum, nodes := inSum(b.scratch), &b.scratch[len(b.scratch)-1]
 	for _, shape := range p.Shapes {
@@ -197,7 +196,11 @@ func (b *packer) updateIndexes(pool int) {
 // the next call.
 func (b *packer) leastNeeds(r *request, part int, x *roomIndex) []poolAmounts {
 	b.needs = b.needs[:0]
-	if r.keepsOthersOff() || b.isCoarse() {
+	if b.isCoarse() {
+		b.setNeedOfNewNodes(b.addNeed(), r)
+		return b.needs
+	}
+	if r.keepsOthersOff() {
 		need := b.addNeed()
 		copy(need, b.anyRoom) // only new nodes
 		need[len(need)-1] = max(1, r.Nodes)
@@ -292,7 +295,7 @@ func (b *packer) nextSource(r *request, part, from int) (how placement, source i
 		if triesLeft == 0 {
 			return true
 		}
-		if !b.mayHaveRoom(sources[source].Pool, needs) {
+		if !b.isCoarse() && !b.mayHaveRoom(sources[source].Pool, needs) {
 			return false
 		}
 		triesLeft--

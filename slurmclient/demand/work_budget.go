@@ -2,9 +2,9 @@ package demand
 
 import "math"
 
-// maxSteps bounds the work of one Compute that finds nodes for jobs. It is some 10 seconds of a slow core: a queue of 100,000 jobs, no two
-// alike, in a partition of 1,000 pools takes a tenth of it.
-const maxSteps = 400_000_000
+// maxSteps bounds the work of one Compute that finds nodes for jobs. It is some 10 seconds of a slow core: 100,000 jobs, no two alike, in
+// a partition of 1,000 pools take an eighth of it.
+const maxSteps = 500_000_000
 
 // The steps of what takes longer than one comparison of a request with a shape, a node or a pool.
 const (
