@@ -9,12 +9,12 @@ import (
 // The rules for requests beyond the work budget. Each takes constant time, and none makes the demand fall:
 //
 //   - A job is assigned to the first of a few kinds of nodes that could run it. If none of them could, but the largest nodes are large
-//     enough, it gets whole nodes of the first pool.
+//     enough, it gets whole nodes of the first pool. Which kinds are tried depends on the job too, so that each is tried for some jobs.
 //   - It is packed on the last new node of its pool only, and moves on to a few other pools that can add nodes.
 //   - All existing workers of the pools that could run it are kept.
 
 // maxGuesses is how many kinds of nodes or pools are tried for a request beyond the budget.
-const maxGuesses = 4
+const maxGuesses = 16
 
 // sourceShape is a source of a partition, by its index, and one of the source's shapes.
 type sourceShape struct{ source, shape int }
@@ -76,11 +76,11 @@ func (p *planner) knownSourcesFor(r *request, part int) (some []int, all bool) {
 	return p.sourcesFor(r, part)
 }
 
-// tryFewShapes tries the first shapes of the sources that the jobs accept, and the one on which a job last fit.
+// tryFewShapes tries a few shapes of the sources that the jobs accept, and the one on which a job last fit.
 func (p *planner) tryFewShapes(r *request, part int) (placement, int, bool) {
 	sources, most := p.Partitions[part].Sources, r.MaxSpread(p.nodeLimit(r, part))
 	some, all := p.knownSourcesFor(r, part)
-	for _, tried := range append(firstShapes(sources, some, all), p.lastGuess[part]) {
+	for _, tried := range append(guessShapes(r, sources, some, all), p.lastGuess[part]) {
 		from := sources[tried.source]
 		if len(from.Shapes) == 0 {
 			return p.placeOnUnknownNodes(r), tried.source, true
@@ -96,25 +96,30 @@ func (p *planner) tryFewShapes(r *request, part int) (placement, int, bool) {
 	return placement{}, 0, false
 }
 
-// firstShapes returns the first shapes of the sources with the indexes, or of all sources. A source without shapes has the shape -1.
-func firstShapes(sources []model.NodeSource, some []int, all bool) (out []sourceShape) {
+// guessShapes returns a few shapes of the sources with the indexes, or of all sources: those of the first sources, and those of others
+// that depend on the job. A source without shapes has the shape -1.
+func guessShapes(r *request, sources []model.NodeSource, some []int, all bool) (out []sourceShape) {
 	count := len(some)
 	if all {
 		count = len(sources)
 	}
 	for i := range min(count, maxGuesses) {
+		if i >= maxGuesses/2 && count > maxGuesses {
+			i = (int(r.LowestID) + i) % count
+		}
 		source := i
 		if !all {
 			source = some[i]
 		}
-		if len(sources[source].Shapes) == 0 {
+		shapes := sources[source].Shapes
+		if len(shapes) == 0 {
 			out = append(out, sourceShape{source, -1})
 		}
-		for _, shape := range sources[source].Shapes[:min(len(sources[source].Shapes), maxGuesses)] {
+		for _, shape := range shapes[:min(len(shapes), maxGuesses)] {
 			out = append(out, sourceShape{source, shape})
 		}
 	}
-	return out[:min(len(out), maxGuesses)]
+	return out
 }
 
 // misfitOnLargest returns why the jobs cannot run on any nodes of the partition. MisfitNone does not mean that they can.

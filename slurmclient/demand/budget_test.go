@@ -24,10 +24,13 @@ func TestJobsBeyondTheBudget(t *testing.T) {
 		}))
 	}
 	needing := func(feature string) *slurm.Job { return demandtest.NewJob(1, demandtest.WithConstraint(feature)) }
-	var alike []any
-	for i := range maxGuessesOfTest + 2 {
-		alike = append(alike, demandtest.NewPool(fmt.Sprintf("p%d", i)))
+	many := []any{needing("p17")}
+	ofMany := map[string]figures{}
+	for i := range 18 { // two more than are tried
+		name := fmt.Sprintf("p%02d", i)
+		many, ofMany[name] = append(many, demandtest.NewPool(name)), figures{beyond: 1}
 	}
+	ofMany["p00"] = figures{1, 1, 1, 1}
 	for _, tc := range []struct {
 		name        string
 		nouns       []any
@@ -51,9 +54,8 @@ func TestJobsBeyondTheBudget(t *testing.T) {
 		{"workers do not stay for jobs that no worker could run",
 			[]any{demandtest.NewPool("w"), demandtest.NewWorker("w-0"), jobOf(1, 9)},
 			map[string]figures{"w": {}}, map[string]figures{"w": {beyond: 1}}},
-		{"a job that fits on none of the first pools gets a node of the first", append([]any{needing("p5")}, alike...),
-			map[string]figures{"p5": {1, 1, 1, 0}}, map[string]figures{"p0": {1, 1, 1, 1}, "p1": {beyond: 1}, "p2": {beyond: 1},
-				"p3": {beyond: 1}, "p4": {beyond: 1}, "p5": {beyond: 1}}},
+		{"a job that fits on none of the pools that are tried gets a node of the first", many,
+			map[string]figures{"p17": {1, 1, 1, 0}}, ofMany},
 		{"a job that names a worker gets it", []any{demandtest.NewPool("w", func(p *demand.Pool) { p.WorkerPrefix = "w-" }),
 			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "w-3" }))},
 			map[string]figures{"w": {1, 4, 1, 0}}, map[string]figures{"w": {1, 4, 1, 1}}},
@@ -79,9 +81,6 @@ func TestJobsBeyondTheBudget(t *testing.T) {
 		})
 	}
 }
-
-// maxGuessesOfTest is how many pools are tried for a job beyond the budget.
-const maxGuessesOfTest = 4
 
 func TestUnsatisfiableJobsBeyondTheBudgetHaveAReason(t *testing.T) {
 	s, pools := demandtest.SplitPools(t, demandtest.NewPool("w"), demandtest.NewPartition("cpu"), demandtest.NewJob(7,

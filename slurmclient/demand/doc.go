@@ -28,5 +28,7 @@
 // jobs need new workers. In rare cases slurmctld puts jobs on the additional worker so that others
 // find less room, and so does the simulation. Where the workers differ, a small worker can be
 // claimed beside a large one that is still needed. A higher Max never lowers the Required of a
-// pool. It can lower the Required of the next pool, whose jobs it takes over.
+// pool. It can lower the Required of the next pool, whose jobs it takes over. Where jobs are beyond the
+// budget, a change of the input can also move jobs into or out of the budget, and so change how they
+// are estimated.
 package demand

@@ -34,7 +34,8 @@ func newPacker(p *planner) *packer {
 	for i := range needs {
 		needs[i] = make(poolAmounts, amounts)
 	}
-	return &packer{planner: p, window: maxOpenBins, needs: needs, openBins: make([][]int, len(p.Shapes)), openRoom: make([]model.Amounts, len(p.Shapes)),
+	return &packer{planner: p, window: maxOpenBins, needs: needs,
+		openBins: make([][]int, len(p.Shapes)), openRoom: make([]model.Amounts, len(p.Shapes)),
 		indexes: make([]*roomIndex, len(p.Partitions)), members: make([][]sourceInIndex, len(p.Pools)),
 		anyRoom: slices.Repeat(poolAmounts{math.MaxUint64}, amounts), scratch: make(poolAmounts, amounts)}
 }

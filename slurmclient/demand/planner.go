@@ -70,7 +70,8 @@ type assignment struct {
 
 // newPlanner parses what the eligible groups request.
 func newPlanner(work *workBudget, s *slurmclient.Snapshot, c *model.Cluster, groups []*model.JobGroup) *planner {
-	p := &planner{Cluster: c, work: work, groups: groups, nodeNames: model.NewNodeNames(), filters: map[filterKey]*shapeFilter{}, Selection: model.Selection{ParsedGRES: map[string]map[string]uint64{}}}
+	p := &planner{Cluster: c, work: work, groups: groups, nodeNames: model.NewNodeNames(), filters: map[filterKey]*shapeFilter{},
+		Selection: model.Selection{ParsedGRES: map[string]map[string]uint64{}}}
 	p.ReadSelection(s)
 	names := map[string]bool{}
 	p.requests = make([]request, 0, len(groups))

@@ -311,6 +311,10 @@ func (b *packer) nextSource(r *request, part, from int) (how placement, source i
 	} else {
 		source = x.next(from, needs, canRun)
 	}
+	if b.isCoarse() && !ok {
+		triesLeft = maxGuesses / 2
+		source = x.next(max(from, int(r.LowestID)%len(sources)), needs, canRun)
+	}
 	return how, source, ok
 }
 
