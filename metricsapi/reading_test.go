@@ -1,6 +1,8 @@
 package metricsapi
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -56,6 +58,19 @@ func TestAReadingIsComputedOnce(t *testing.T) {
 				t.Errorf("computed again: %v", again)
 			}
 		})
+	}
+}
+
+func TestACanceledReadHasNoReading(t *testing.T) {
+	var r Reader
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := snapshotOf(nil, nil, aPartition("a"))
+	if reading, err := r.ReadContext(ctx, noon(), s, nil); reading != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("the reading is %+v, %v", reading, err)
+	}
+	if reading, err := r.ReadContext(t.Context(), noon(), s, nil); err != nil || !reading.Known() {
+		t.Errorf("the next reading is %+v, %v", reading, err)
 	}
 }
 
