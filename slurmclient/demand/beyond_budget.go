@@ -6,7 +6,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 )
 
-// The rules for requests beyond the work budget. Each takes constant time, and none makes the demand fall:
+// The rules for requests beyond the work budget. Each takes constant time, and none removes an existing worker:
 //
 //   - A job is assigned to the first of a few kinds of nodes that could run it. If none of them could, but the largest nodes are large
 //     enough, it gets whole nodes of the first pool. Which kinds are tried depends on the job too, so that each is tried for some jobs.
