@@ -11,6 +11,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/problem"
+	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
 // SecretExists reports whether there is a Secret. It reads its metadata alone. The error is *problem.Error if the
@@ -28,6 +29,16 @@ func SecretExists(ctx context.Context, reader client.Reader, namespace, name str
 		return false, fmt.Errorf("reading Secret %s: %w", name, err)
 	}
 	return true, nil
+}
+
+// CheckSSSDConf returns a *problem.Error if there is no Secret for sssd.conf. It does not look at the content: what is wrong
+// with it, SSSD alone can tell.
+func CheckSSSDConf(ctx context.Context, reader client.Reader, namespace string, conf refs.SSSDConf) error {
+	exists, err := SecretExists(ctx, reader, namespace, conf.Name)
+	if err == nil && !exists {
+		err = problem.New(v1beta1.ReasonReferenceNotFound, "%s: there is no Secret %s", conf.Field, conf.Name)
+	}
+	return err
 }
 
 // CheckConfigMapKey returns a *problem.Error if a key of a ConfigMap to which a field refers does not exist. The kubelet

@@ -21,6 +21,7 @@ func ValidateController(old, new *v1beta1.Controller) (warnings []string, errs f
 	f.checkSecretKey(at.Child("slurmKeyRef"), s.SlurmKeyRef)
 	f.checkSecretKey(at.Child("jwtKeyRef"), s.JWTKeyRef)
 	f.checkSecretKey(at.Child("jwtHs256KeyRef"), s.JWTHS256KeyRef)
+	f.checkSecretKey(at.Child("sssdConfRef"), s.SSSDConfRef)
 	if s.AccountingRef != nil {
 		f.requireName(at.Child("accountingRef"), s.AccountingRef.Name, "an Accounting")
 	}

@@ -53,7 +53,7 @@ func ValidateRestApi(_, new *v1beta1.RestApi) (warnings []string, errs field.Err
 func ValidateLoginSet(_, new *v1beta1.LoginSet) (warnings []string, errs field.ErrorList) {
 	f, at, s := &findings{}, field.NewPath("spec"), new.Spec
 	f.requireName(at.Child("controllerRef"), s.ControllerRef.Name, "a Controller")
-	f.checkSecretKey(at.Child("sssdConfRef"), &s.SSSDConfRef)
+	f.checkSecretKey(at.Child("sssdConfRef"), s.SSSDConfRef)
 	f.warnIgnored(at, s.IgnoredFields())
 	f.checkReplicas(at.Child("replicas"), s.Replicas)
 	f.checkContainer(at.Child("login"), s.Login)

@@ -103,7 +103,7 @@ func checkSlurmd(f *findings, at *field.Path, r v1beta1.Raw) {
 
 // checkSSH checks how users log in to workers.
 func checkSSH(f *findings, at *field.Path, s *v1beta1.NodeSetSpec, hostNetwork bool) {
-	f.checkSecretKey(at.Child("ssh", "sssdConfRef"), &s.SSH.SSSDConfRef)
+	f.checkSecretKey(at.Child("ssh", "sssdConfRef"), s.SSH.SSSDConfRef)
 	extra := at.Child("ssh", "extraSshdConfig")
 	if strings.Contains(s.SSH.ExtraSshdConfig, "\x00") {
 		f.invalid(extra, field.OmitValueType{}, "must not contain a NUL character")

@@ -222,6 +222,10 @@ func TestControllers(t *testing.T) {
 			errs: one(`spec.clusterName: Invalid value: "our cluster": must be letters, digits, '_', '-' and '.'`)},
 		{name: "a key of no Secret", new: "slurmKeyRef: {key: a}",
 			errs: one("spec.slurmKeyRef.name: Required value: the name of a Secret")},
+		{name: "sssd.conf of no Secret", new: keys + "sssdConfRef: {key: sssd.conf}",
+			errs: one("spec.sssdConfRef.name: Required value: the name of a Secret")},
+		{name: "an optional sssd.conf", new: keys + "sssdConfRef: {name: s, key: sssd.conf, optional: true}",
+			warnings: one("spec.sssdConfRef.optional: has no effect: the key is required")},
 		{name: "an external one", new: "external: true, externalConfig: {host: h, port: 6817}"},
 		{name: "an external one at port 0", new: "external: true, externalConfig: {host: h, port: 0}",
 			errs: one("spec.externalConfig.port: Invalid value: 0: must be a port, 1 to 65535")},
@@ -316,6 +320,7 @@ func TestLoginSets(t *testing.T) {
 	const least = "controllerRef: {name: slurm}, sssdConfRef: {name: s, key: sssd.conf}, "
 	checkCases(t, admission.ValidateLoginSet, []validationCase{
 		{name: "the required fields only", new: least},
+		{name: "the sssd.conf of the Controller", new: "controllerRef: {name: slurm}"},
 		{name: "an optional configuration",
 			new:      "controllerRef: {name: slurm}, sssdConfRef: {name: s, key: sssd.conf, optional: true}",
 			warnings: one("spec.sssdConfRef.optional: has no effect: the key is required")},

@@ -22,17 +22,17 @@ func (r *Reconciler) observe(ctx context.Context, l *v1beta1.LoginSet) (render.I
 	if slurmctld.Problem != "" {
 		return in, problem.New(v1beta1.ReasonReferenceNotFound, "%s", slurmctld.Problem)
 	}
-	for _, secret := range []struct{ field, name string }{
-		{"slurmKeyRef of Controller " + in.Controller.Name, slurmctld.Key.Name},
-		{"spec.sssdConfRef", l.Spec.SSSDConfRef.Name},
-	} {
-		exists, err := access.SecretExists(ctx, r.Uncached, l.Namespace, secret.name)
-		if err != nil {
-			return in, err
-		}
-		if !exists {
-			return in, problem.New(v1beta1.ReasonReferenceNotFound, "%s: there is no Secret %s", secret.field, secret.name)
-		}
+	conf, err := refs.FindSSSDConf(render.FieldSSSDConf, l.Spec.SSSDConfRef, in.Controller)
+	if err != nil {
+		return in, problem.New(v1beta1.ReasonInvalidSpec, "%v", err)
 	}
-	return in, nil
+	exists, err := access.SecretExists(ctx, r.Uncached, l.Namespace, slurmctld.Key.Name)
+	if err != nil {
+		return in, err
+	}
+	if !exists {
+		return in, problem.New(v1beta1.ReasonReferenceNotFound, "slurmKeyRef of Controller %s: there is no Secret %s",
+			in.Controller.Name, slurmctld.Key.Name)
+	}
+	return in, access.CheckSSSDConf(ctx, r.Uncached, l.Namespace, conf)
 }

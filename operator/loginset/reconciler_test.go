@@ -22,7 +22,7 @@ import (
 func newStore(t *testing.T, objects ...client.Object) *kubetest.Store {
 	t.Helper()
 	login := &v1beta1.LoginSet{ObjectMeta: metav1.ObjectMeta{Name: "login", UID: "uid-login", Generation: 1}}
-	login.Spec.ControllerRef.Name, login.Spec.SSSDConfRef.Name = "slurm", "sssd"
+	login.Spec.ControllerRef.Name, login.Spec.SSSDConfRef = "slurm", newSSSDConfRef("sssd")
 	return kubetest.NewStore(t, login, objects...)
 }
 
@@ -50,6 +50,10 @@ func newController() *v1beta1.Controller {
 	c := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Name: "slurm"}}
 	c.Spec.SlurmKeyRef = &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "slurm-auth"}}
 	return c
+}
+
+func newSSSDConfRef(secret string) *corev1.SecretKeySelector {
+	return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Key: "sssd.conf"}
 }
 
 func newSecret(name string) *corev1.Secret {
@@ -127,6 +131,48 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 			store := newStore(t, tc.objects...)
 			if c := reconcileLogin(t, store); c.Reason != tc.reason || !strings.Contains(c.Message, tc.message) {
 				t.Errorf("the condition is %+v", c)
+			}
+		})
+	}
+}
+
+// TestTheSSSDConfOfTheController is used unless the LoginSet names one.
+func TestTheSSSDConfOfTheController(t *testing.T) {
+	for _, tc := range []struct {
+		name            string
+		own, controller *corev1.SecretKeySelector
+		want            string
+		reason, message string
+	}{
+		{"its own one", newSSSDConfRef("own"), newSSSDConfRef("shared"), "own", v1beta1.ReasonProgressing, ""},
+		{"the Controller's", nil, newSSSDConfRef("shared"), "shared", v1beta1.ReasonProgressing, ""},
+		{"the Controller's, without a Secret", nil, newSSSDConfRef("gone"), "", v1beta1.ReasonReferenceNotFound,
+			"spec.sssdConfRef of Controller slurm: there is no Secret gone"},
+		{"none", nil, nil, "", v1beta1.ReasonInvalidSpec, "spec.sssdConfRef must be given, or spec.sssdConfRef of Controller slurm"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newController()
+			c.Spec.SSSDConfRef = tc.controller
+			store := newStore(t, c, newSecret("slurm-auth"), newSecret("own"), newSecret("shared"))
+			l := kubetest.Get(t, store, "login", &v1beta1.LoginSet{})
+			l.Spec.SSSDConfRef = tc.own
+			if err := store.Update(t.Context(), l); err != nil {
+				t.Fatal(err)
+			}
+			if ready := reconcileLogin(t, store); ready.Reason != tc.reason || !strings.Contains(ready.Message, tc.message) {
+				t.Errorf("the condition is %+v", ready)
+			}
+			if tc.want == "" {
+				return
+			}
+			var secrets []string
+			for _, v := range kubetest.Get(t, store, "login", &appsv1.Deployment{}).Spec.Template.Spec.Volumes {
+				if v.Name == "sssd-secret" {
+					secrets = append(secrets, v.Secret.SecretName)
+				}
+			}
+			if diff := cmp.Diff([]string{tc.want}, secrets); diff != "" {
+				t.Errorf("Secrets of sssd.conf (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -76,14 +76,37 @@ func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
 		return missingReference("%s", joined.Problem)
 	}
 	s.input.Endpoint, s.input.Slurmctlds, s.input.SlurmKey = joined.Address, joined.Each, joined.Key
-	if spec.HasSSH() { // its content replaces no worker: SSSD is started again
-		if _, err := r.keyHash(ctx, s.nodeSet.Namespace, spec.SSH.SSSDConfRef); err != nil {
-			return err
-		}
+	if err := r.checkSSSDConf(ctx, s); err != nil {
+		return err
 	}
 	hash, err := r.keyHash(ctx, s.nodeSet.Namespace, s.input.SlurmKey)
 	s.input.Hashes = map[string]string{v1beta1.AnnotationSlurmKeyHash: hash}
 	return err
+}
+
+// checkSSSDConf returns an error if users are to log in to workers, but there is no sssd.conf. Its content replaces no
+// worker: SSSD is started again.
+func (r *Reconciler) checkSSSDConf(ctx context.Context, s *observation) error {
+	if !s.nodeSet.Spec.HasSSH() {
+		return nil
+	}
+	conf := s.input.NodeSet.Spec.SSH.SSSDConfRef
+	if conf == nil {
+		return problemError{status.Problem{Reason: v1beta1.ReasonInvalidSpec, Message: fmt.Sprintf("spec.ssh.sssdConfRef must be "+
+			"given, or spec.sssdConfRef of Controller %s: without it nobody can log in", s.clusterRef)}}
+	}
+	_, err := r.keyHash(ctx, s.nodeSet.Namespace, *conf)
+	return err
+}
+
+// withSSSDConf returns a NodeSet with the sssd.conf of its Controller, unless it names one itself or needs none.
+func withSSSDConf(n *v1beta1.NodeSet, c *v1beta1.Controller) *v1beta1.NodeSet {
+	if !n.Spec.HasSSH() || n.Spec.SSH.SSSDConfRef != nil || c.Spec.SSSDConfRef == nil {
+		return n
+	}
+	out := n.DeepCopy()
+	out.Spec.SSH.SSSDConfRef = c.Spec.SSSDConfRef.DeepCopy()
+	return out
 }
 
 // creationHold returns why no worker is created for now, empty for no reason that users must know.
@@ -119,6 +142,7 @@ func (r *Reconciler) resolveController(ctx context.Context, s *observation, name
 	if err := r.getReference(ctx, s, name, v1beta1.KindController, c); err != nil {
 		return refs.Slurmctld{}, err
 	}
+	s.input.NodeSet = withSSSDConf(s.nodeSet, c)
 	s.externalController, s.awaitedGRES = c.Spec.External, awaitedGRES(s.nodeSet, c)
 	s.knowsGRES = !c.Spec.External && c.Status.GresTypes != nil && len(s.awaitedGRES) == 0
 	if len(s.awaitedGRES) > 0 {

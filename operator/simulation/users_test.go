@@ -63,7 +63,7 @@ func (w *simulation) setSpec(o client.Object) {
 		o.Spec = v1beta1.RestApiSpec{Slurmrestd: image, Replicas: &replicas}
 		o.Spec.ControllerRef.Name = ctldName
 	case *v1beta1.LoginSet:
-		o.Spec = v1beta1.LoginSetSpec{Login: image, Replicas: &replicas, SSSDConfRef: *keyOf(sssdSecret, "sssd.conf")}
+		o.Spec = v1beta1.LoginSetSpec{Login: image, Replicas: &replicas, SSSDConfRef: keyOf(sssdSecret, "sssd.conf")}
 		o.Spec.ControllerRef.Name = ctldName
 	}
 }
@@ -182,7 +182,7 @@ func (w *simulation) spoilSpec(kind string) {
 				func() { o.Spec.TLS = &v1beta1.RestApiTLS{SecretName: jwtSecret} })()
 		case *v1beta1.LoginSet:
 			pick(w, func() { o.Spec.ControllerRef.Name = "gone" }, func() { o.Spec.Login.Raw = []byte(`{"args":"x"}`) },
-				func() { o.Spec.SSSDConfRef = *keyOf("gone", "sssd.conf") })()
+				func() { o.Spec.SSSDConfRef = keyOf("gone", "sssd.conf") })()
 		}
 	})
 }

@@ -55,11 +55,11 @@ func findKeyUser(ctx context.Context, reader client.Reader, namespace, secret st
 		}
 	}
 	for i := range logins.Items {
-		look(v1beta1.KindLoginSet, logins.Items[i].Name, keyRef{"sssdConfRef", logins.Items[i].Spec.SSSDConfRef.Name})
+		look(v1beta1.KindLoginSet, logins.Items[i].Name, keyRef{"sssdConfRef", nameOf(logins.Items[i].Spec.SSSDConfRef)})
 	}
 	for i := range nodeSets.Items {
 		if ssh := nodeSets.Items[i].Spec.SSH; ssh != nil {
-			look(v1beta1.KindNodeSet, nodeSets.Items[i].Name, keyRef{"ssh.sssdConfRef", ssh.SSSDConfRef.Name})
+			look(v1beta1.KindNodeSet, nodeSets.Items[i].Name, keyRef{"ssh.sssdConfRef", nameOf(ssh.SSSDConfRef)})
 		}
 	}
 	return out, nil
@@ -67,7 +67,7 @@ func findKeyUser(ctx context.Context, reader client.Reader, namespace, secret st
 
 func controllerKeys(s *v1beta1.ControllerSpec) []keyRef {
 	return []keyRef{{"slurmKeyRef", nameOf(s.SlurmKeyRef)}, {"jwtKeyRef", nameOf(s.JWTKeyRef)},
-		{"jwtHs256KeyRef", nameOf(s.JWTHS256KeyRef)}}
+		{"jwtHs256KeyRef", nameOf(s.JWTHS256KeyRef)}, {"sssdConfRef", nameOf(s.SSSDConfRef)}}
 }
 
 func accountingKeys(s *v1beta1.AccountingSpec) []keyRef {

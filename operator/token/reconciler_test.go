@@ -225,6 +225,8 @@ func TestATokenIsNoKey(t *testing.T) {
 		{"host keys", names.LoginHostKeys("login"), nil, true},
 		{"slurm.key of a Controller", "mine", &v1beta1.Controller{ObjectMeta: in,
 			Spec: v1beta1.ControllerSpec{SlurmKeyRef: mine}}, true},
+		{"sssd.conf of a Controller", "mine", &v1beta1.Controller{ObjectMeta: in,
+			Spec: v1beta1.ControllerSpec{SSSDConfRef: mine}}, true},
 		{"the JWT key of a Controller in another namespace", "mine", &v1beta1.Controller{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "slurm"}, Spec: v1beta1.ControllerSpec{JWTKeyRef: mine}}, false},
 		{"the JWT key of an Accounting", "mine", &v1beta1.Accounting{ObjectMeta: in,
@@ -234,9 +236,9 @@ func TestATokenIsNoKey(t *testing.T) {
 		{"the key of another Token", "mine", &v1beta1.Token{ObjectMeta: in, Spec: v1beta1.TokenSpec{JWTKeyRef: mine}}, true},
 		{"the certificate of a RestApi", "mine", &v1beta1.RestApi{ObjectMeta: in, Spec: v1beta1.RestApiSpec{
 			TLS: &v1beta1.RestApiTLS{SecretName: "mine"}}}, true},
-		{"sssd.conf of a LoginSet", "mine", &v1beta1.LoginSet{ObjectMeta: in, Spec: v1beta1.LoginSetSpec{SSSDConfRef: *mine}}, true},
+		{"sssd.conf of a LoginSet", "mine", &v1beta1.LoginSet{ObjectMeta: in, Spec: v1beta1.LoginSetSpec{SSSDConfRef: mine}}, true},
 		{"sssd.conf of a NodeSet", "mine", &v1beta1.NodeSet{ObjectMeta: in, Spec: v1beta1.NodeSetSpec{
-			SSH: &v1beta1.NodeSetSSH{SSSDConfRef: *mine}}}, true},
+			SSH: &v1beta1.NodeSetSSH{SSSDConfRef: mine}}}, true},
 		{"slurm.key of a Cluster", "mine", &v1beta1.Cluster{ObjectMeta: in, Spec: v1beta1.ClusterSpec{SlurmKeyRef: mine}}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -68,6 +68,12 @@ type ControllerSpec struct {
 	// +optional
 	JWKSKeyRef *corev1.ConfigMapKeySelector `json:"jwksKeyRef,omitempty"`
 
+	// sssdConfRef is the key of a Secret that contains sssd.conf, by which slurmctld and the slurmrestd of RestApis know the
+	// users and groups of a directory. LoginSets and NodeSets with ssh use it unless they name one themselves. If unset,
+	// slurmctld and slurmrestd know the users of their images. The field is a slurmtide extension.
+	// +optional
+	SSSDConfRef *corev1.SecretKeySelector `json:"sssdConfRef,omitempty"`
+
 	// accountingRef names the Accounting to which slurmctld reports.
 	// +optional
 	AccountingRef *corev1.LocalObjectReference `json:"accountingRef,omitempty"`

@@ -44,7 +44,7 @@ func (s *NodeSetSpec) IgnoredFields() []IgnoredField {
 		out = append(out, SSHNeedsContain())
 	}
 	if s.SSH != nil {
-		out = append(out, ignoredIfOptional("ssh.sssdConfRef", &s.SSH.SSSDConfRef)...)
+		out = append(out, ignoredIfOptional("ssh.sssdConfRef", s.SSH.SSSDConfRef)...)
 	}
 	if p := s.WorkloadDisruptionProtection; p != nil && !*p {
 		out = append(out, IgnoredField{"workloadDisruptionProtection", "is supported in part: " +
@@ -63,6 +63,7 @@ func SSHNeedsContain() IgnoredField {
 // IgnoredFields returns the ignored fields of a Controller.
 func (s *ControllerSpec) IgnoredFields() []IgnoredField {
 	out := ignoredOptionalKeys(s.SlurmKeyRef, s.JWTKeyRef, s.JWTHS256KeyRef)
+	out = append(out, ignoredIfOptional("sssdConfRef", s.SSSDConfRef)...)
 	if s.JWKSKeyRef != nil {
 		out = append(out, IgnoredField{"jwksKeyRef",
 			"is not supported yet: tokens are minted only with keys for HS256"})
@@ -81,7 +82,7 @@ func (s *AccountingSpec) IgnoredFields() []IgnoredField {
 
 // IgnoredFields returns the ignored fields of a LoginSet.
 func (s *LoginSetSpec) IgnoredFields() []IgnoredField {
-	return ignoredIfOptional("sssdConfRef", &s.SSSDConfRef)
+	return ignoredIfOptional("sssdConfRef", s.SSSDConfRef)
 }
 
 // IgnoredFields returns the ignored fields of a Cluster.

@@ -145,6 +145,10 @@ const AnnotationSlurmConfigHash = Prefix + "slurm-config-hash"
 // pods are replaced when one changes. The operator sets it.
 const AnnotationSSHDConfHash = Prefix + "sshd-conf-hash"
 
+// AnnotationNSSwitch is an annotation of pods of slurmctld and slurmrestd that know the users of a directory: their
+// nsswitch.conf. The operator sets it, and the pods mount it. It is a slurmtide extension.
+const AnnotationNSSwitch = Prefix + "nsswitch-conf"
+
 // AnnotationSyncRequested is an annotation of pods with slurm-agent: when the operator last asked the kubelet to
 // update the pod's volumes (RFC 3339), which it does at once when a pod changes. The operator sets it. It is a
 // slurmtide extension.

@@ -76,9 +76,10 @@ type LoginSetSpec struct {
 	// +optional
 	ExtraSshdConfig string `json:"extraSshdConfig,omitempty"`
 
-	// sssdConfRef is the key of a Secret that contains sssd.conf.
-	// +required
-	SSSDConfRef corev1.SecretKeySelector `json:"sssdConfRef"`
+	// sssdConfRef is the key of a Secret that contains sssd.conf. If unset, it is that of the Controller, which must have
+	// one then.
+	// +optional
+	SSSDConfRef *corev1.SecretKeySelector `json:"sssdConfRef,omitempty"`
 
 	// service is merged into the Service of the login pods.
 	// +optional

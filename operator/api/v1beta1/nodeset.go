@@ -49,6 +49,7 @@ type NodeSetList struct {
 // NodeSetSpec is the desired state of a NodeSet.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.controllerRef) != has(self.clusterRef)",message="exactly one of controllerRef and clusterRef must be given"
+// +kubebuilder:validation:XValidation:rule="!has(self.clusterRef) || !has(self.ssh) || !self.ssh.enabled || has(self.ssh.sssdConfRef)",message="ssh.sssdConfRef must be given with clusterRef: a Cluster has none"
 // +kubebuilder:validation:XValidation:rule="has(self.controllerRef) == has(oldSelf.controllerRef) && (!has(self.controllerRef) || self.controllerRef.name == oldSelf.controllerRef.name)",message="controllerRef is immutable: workers stay in the cluster that they joined"
 // +kubebuilder:validation:XValidation:rule="has(self.clusterRef) == has(oldSelf.clusterRef) && (!has(self.clusterRef) || self.clusterRef.name == oldSelf.clusterRef.name)",message="clusterRef is immutable: workers stay in the cluster that they joined"
 type NodeSetSpec struct {

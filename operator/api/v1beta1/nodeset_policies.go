@@ -44,9 +44,10 @@ type NodeSetSSH struct {
 	// +optional
 	ExtraSshdConfig string `json:"extraSshdConfig,omitempty"`
 
-	// sssdConfRef is the key of a Secret that contains sssd.conf, by which workers know the users.
-	// +required
-	SSSDConfRef corev1.SecretKeySelector `json:"sssdConfRef"`
+	// sssdConfRef is the key of a Secret that contains sssd.conf, by which workers know the users. If unset, it is that of
+	// the Controller, which must have one then.
+	// +optional
+	SSSDConfRef *corev1.SecretKeySelector `json:"sssdConfRef,omitempty"`
 }
 
 // HasSSH reports whether users can log in to workers.

@@ -46,7 +46,9 @@ func readPublicFields(t *testing.T, name string) []publicField {
 // looserFacts returns the public facts that our schema does not state, with the reason.
 func looserFacts() map[string]string {
 	return map[string]string{
-		"nodesets spec.controllerRef required": "clusterRef may be set instead; a rule requires one of them",
+		"nodesets spec.controllerRef required":   "clusterRef may be set instead; a rule requires one of them",
+		"loginsets spec.sssdConfRef required":    "the Controller may have one instead",
+		"nodesets spec.ssh.sssdConfRef required": "the Controller may have one instead",
 	}
 }
 
@@ -59,7 +61,7 @@ func ownFields() map[string][]string {
 	return map[string][]string{
 		"accountings": {"spec.accounts", "spec.address", "status.hasRun", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage",
 			"status.release", "status.restoredState"},
-		"controllers": {"spec.address", "status.gresTypes", "status.hasRun", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage", "status.release", "status.restoredState"},
+		"controllers": {"spec.address", "spec.sssdConfRef", "status.gresTypes", "status.hasRun", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage", "status.release", "status.restoredState"},
 		"loginsets":   {"status.hasRun", "status.image", "status.imageReleases", "status.neverRan", "status.nextImage", "status.release", "status.restoredState"},
 		"nodesets": {
 			"spec.clusterRef", "spec.cordonKubeNodes", "spec.drainPolicy", "spec.faultDrains",

@@ -54,6 +54,7 @@ func TestObjectsRefuse(t *testing.T) {
 		{"a malformed Service", func(in *Input) { in.LoginSet.Spec.Service.Spec.Raw = []byte(`{"ports":1}`) },
 			"spec.service.spec"},
 		{"a malformed slurmctld", func(in *Input) { in.Controller.Spec.Slurmctld.Raw = []byte(`[]`) }, "spec.slurmctld"},
+		{"no sssd.conf", func(in *Input) { in.LoginSet.Spec.SSSDConfRef = nil }, "spec.sssdConfRef must be given"},
 		{"a NUL", func(in *Input) { in.LoginSet.Spec.ExtraSshdConfig = "\x00" }, "spec.extraSshdConfig"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

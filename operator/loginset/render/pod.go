@@ -33,6 +33,8 @@ const (
 	fieldPod      = "spec.template.spec"
 	fieldLogin    = "spec.login"
 	fieldInitconf = "spec.initconf"
+	// FieldSSSDConf is the field with the key of sssd.conf.
+	FieldSSSDConf = "spec.sssdConfRef"
 )
 
 // defaultGraceSeconds is how long users of a leaving pod can stay.
@@ -80,6 +82,10 @@ func (in Input) defaultTemplate() (corev1.PodTemplateSpec, error) {
 	if err != nil {
 		return none, err
 	}
+	conf, err := refs.FindSSSDConf(FieldSSSDConf, in.LoginSet.Spec.SSSDConfRef, in.Controller)
+	if err != nil {
+		return none, err
+	}
 	grace := cmp.Or(user.TerminationGracePeriodSeconds, new(int64(defaultGraceSeconds)))
 	initconf := []string{strconv.FormatInt(slurmUser, 10)}
 	if !slices.ContainsFunc(user.Volumes, func(v corev1.Volume) bool { return v.Name == VolumeHome }) {
@@ -92,7 +98,7 @@ func (in Input) defaultTemplate() (corev1.PodTemplateSpec, error) {
 	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		InitContainers: containers,
 		Containers:     []corev1.Container{loginContainer(*grace)},
-		Volumes:        in.defaultVolumes(),
+		Volumes:        in.defaultVolumes(conf.SecretKeySelector),
 		// srun and sbatch report it, and slurmctld 24.11 resolves it; a pod's own name has no address.
 		Hostname:                      names.LoginService(in.LoginSet.Name),
 		DNSPolicy:                     podspec.DNSPolicyOf(&user),

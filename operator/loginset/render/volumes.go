@@ -37,8 +37,8 @@ func nsswitchMount() corev1.VolumeMount {
 	return corev1.VolumeMount{Name: volumeFiles, MountPath: "/etc/nsswitch.conf", SubPath: keyNSSwitch, ReadOnly: true}
 }
 
-// defaultVolumes returns the volumes of a login pod.
-func (in Input) defaultVolumes() []corev1.Volume {
+// defaultVolumes returns the volumes of a login pod, where conf is the key with sssd.conf.
+func (in Input) defaultVolumes(conf corev1.SecretKeySelector) []corev1.Volume {
 	l := in.LoginSet
 	out := []corev1.Volume{
 		{Name: volumeFiles, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
@@ -47,7 +47,7 @@ func (in Input) defaultVolumes() []corev1.Volume {
 		// SlurmUser reads it in the container of sackd, where no user of the cluster is.
 		podspec.SlurmKeysVolume(volumeSlurmSecret, refs.ControllerSlurmctld(in.Controller).Key, 0o444),
 	}
-	out = append(out, sshd.SSSDVolumes(l.Spec.SSSDConfRef)...)
+	out = append(out, sshd.SSSDVolumes(conf)...)
 	for _, name := range []string{volumeSlurmKey, volumeSlurmRun, volumeRun} {
 		out = append(out, podspec.MemoryVolume(name))
 	}

@@ -20,7 +20,7 @@ import (
 
 // withSSH lets users log in to workers.
 func withSSH(n *v1beta1.NodeSet) {
-	n.Spec.SSH = &v1beta1.NodeSetSSH{Enabled: true, SSSDConfRef: corev1.SecretKeySelector{Key: "sssd.conf",
+	n.Spec.SSH = &v1beta1.NodeSetSSH{Enabled: true, SSSDConfRef: &corev1.SecretKeySelector{Key: "sssd.conf",
 		LocalObjectReference: corev1.LocalObjectReference{Name: "sssd"}}}
 }
 
@@ -95,5 +95,33 @@ func TestSSHNeedsAnSSSDConf(t *testing.T) {
 	if c := r.expectCondition("Ready", "False", "ReferenceNotFound"); !strings.Contains(c.Message,
 		`Secret sssd has no key "sssd.conf"`) {
 		t.Errorf("it says %q", c.Message)
+	}
+}
+
+// TestSSHUsesTheSSSDConfOfTheController: a NodeSet that names the same one has the same revision, so that no worker is replaced
+// when the field moves.
+func TestSSHUsesTheSSSDConfOfTheController(t *testing.T) {
+	r := newTestEnv(t, nodesettest.NewNodeSet(1, withSSH, func(n *v1beta1.NodeSet) { n.Spec.SSH.SSSDConfRef = nil }), sssdSecret())
+	r.pollAndReconcile()
+	if c := r.expectCondition("Ready", "False", "InvalidSpec"); !strings.Contains(c.Message,
+		"spec.ssh.sssdConfRef must be given, or spec.sssdConfRef of Controller slurm") {
+		t.Errorf("it says %q", c.Message)
+	}
+	c := &v1beta1.Controller{}
+	r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "slurm"}, c))
+	own := nodesettest.NewNodeSet(1, withSSH).Spec.SSH.SSSDConfRef
+	c.Spec.SSSDConfRef = own
+	r.must(r.Update(t.Context(), c))
+	r.pollAndReconcile()
+	inherited := &corev1.Pod{}
+	r.must(r.Get(t.Context(), client.ObjectKey{Namespace: "slurm", Name: "gpu-0"}, inherited))
+	if !slices.ContainsFunc(inherited.Spec.Volumes, func(v corev1.Volume) bool { return v.Secret != nil && v.Secret.SecretName == "sssd" }) {
+		t.Errorf("the volumes of the worker are %+v", inherited.Spec.Volumes)
+	}
+	r.clearWrites()
+	r.change(func(n *v1beta1.NodeSet) { n.Spec.SSH.SSSDConfRef = own })
+	r.pollAndReconcile()
+	if slices.ContainsFunc(r.writes, func(w string) bool { return strings.Contains(w, " Pod ") }) {
+		t.Errorf("with the same sssd.conf of its own, the writes are %q", r.writes)
 	}
 }

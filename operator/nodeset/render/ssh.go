@@ -75,7 +75,7 @@ func (in Input) addSSH(spec *corev1.PodSpec, user userParts) {
 	sssd.Resources = corev1.ResourceRequirements{Requests: some, Limits: some}
 	spec.InitContainers = append(spec.InitContainers, sssd)
 	spec.Volumes = append(spec.Volumes, sshd.HostKeysVolume(names.WorkerHostKeys(in.NodeSet.Name)))
-	spec.Volumes = append(spec.Volumes, sshd.SSSDVolumes(in.NodeSet.Spec.SSH.SSSDConfRef)...)
+	spec.Volumes = append(spec.Volumes, sshd.SSSDVolumes(*cmp.Or(in.NodeSet.Spec.SSH.SSSDConfRef, &corev1.SecretKeySelector{}))...)
 	spec.Volumes = append(spec.Volumes, podspec.EmptyVolume(volumeSSSDTmp))
 }
 
@@ -88,14 +88,4 @@ func (in Input) adoptOptions() []string {
 		out = append(out, "action_unknown=allow")
 	}
 	return out
-}
-
-// useSlurmdImage gives SSSD the image of slurmd unless the user names one.
-func useSlurmdImage(pod *corev1.PodSpec) {
-	slurmd := &pod.Containers[0]
-	for i := range pod.InitContainers {
-		if c := &pod.InitContainers[i]; c.Name == sshd.ContainerSSSD && c.Image == "" {
-			c.Image, c.ImagePullPolicy = slurmd.Image, cmp.Or(c.ImagePullPolicy, slurmd.ImagePullPolicy)
-		}
-	}
 }

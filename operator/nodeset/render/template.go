@@ -8,6 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/operator/sshd"
 )
 
 // Template returns the pod template that all workers of a NodeSet share. Of its metadata only
@@ -29,7 +30,7 @@ func Template(in Input) (corev1.PodTemplateSpec, error) {
 		return corev1.PodTemplateSpec{}, err
 	}
 	if spec.HasSSH() {
-		useSlurmdImage(&out.Spec)
+		sshd.UseDaemonImage(&out.Spec)
 	}
 	meta := spec.Template.Metadata
 	out.Labels = podspec.MergeMaps(meta.Labels, in.sharedLabels())

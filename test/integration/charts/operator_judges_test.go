@@ -160,7 +160,7 @@ func missingReferences(all []client.Object) []client.Object {
 				needSecret(&o.Spec.StorageConfig.PasswordKeyRef)
 			}
 		case *v1beta1.LoginSet:
-			needSecret(&o.Spec.SSSDConfRef)
+			needSecret(o.Spec.SSSDConfRef)
 		}
 	}
 	var out []client.Object

@@ -1,0 +1,76 @@
+package sshd
+
+import (
+	"cmp"
+	_ "embed"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/podspec"
+)
+
+// daemonSSSDScript runs SSSDScript, its $0, for as long as the pod exists.
+//
+//go:embed files/sssd-daemon.sh
+var daemonSSSDScript string
+
+const (
+	volumeSSSDTmp  = "sssd-tmp"
+	volumeNSSwitch = "nsswitch"
+
+	nsswitchFile = "nsswitch.conf"
+	// waitedFile exists when the pod has waited for SSSD long enough.
+	waitedFile = "/run/sssd-waited"
+	// startFailures is how often the startup probe may fail, once a second: always, since waitedFile ends it. A probe that
+	// gives up would start the container again.
+	startFailures = 24 * 60 * 60
+)
+
+// AddDaemonSSSD adds SSSD to the pod of slurmctld or slurmrestd, whose container is the first one, so that the daemon knows
+// the users and groups of a directory. The pod depends on nothing of that: the Secret may be missing, SSSD may not start,
+// and the directory may not answer. The daemon starts ten seconds later then, and knows the users of its image. A changed
+// Secret starts only SSSD again. UseDaemonImage gives the sidecar its image.
+func AddDaemonSSSD(template *corev1.PodTemplateSpec, conf corev1.SecretKeySelector) {
+	spec := &template.Spec
+	spec.InitContainers = append(spec.InitContainers, daemonSSSDContainer())
+	spec.Containers[0].VolumeMounts = append(spec.Containers[0].VolumeMounts, SSSFolderMount(),
+		corev1.VolumeMount{Name: volumeNSSwitch, MountPath: "/etc/" + nsswitchFile, SubPath: nsswitchFile, ReadOnly: true})
+	volumes := SSSDVolumes(conf)
+	volumes[0].Secret.Optional = new(true)
+	spec.Volumes = append(spec.Volumes, append(volumes, podspec.EmptyVolume(volumeSSSDTmp), nsswitchVolume())...)
+	template.Annotations = podspec.MergeMaps(template.Annotations, map[string]string{v1beta1.AnnotationNSSwitch: NSSwitch})
+}
+
+// daemonSSSDContainer returns the sidecar. Its memory has no limit: the kernel would end the whole container, and the pod
+// would not be ready.
+func daemonSSSDContainer() corev1.Container {
+	out := SSSDContainer([]string{"sh", "-c", daemonSSSDScript, SSSDScript},
+		corev1.VolumeMount{Name: volumeSSSDTmp, MountPath: "/tmp"})
+	out.SecurityContext.RunAsNonRoot = new(false) // the pod says true
+	out.StartupProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{
+		Command: []string{"test", "-S", SSSDSocket, "-o", "-e", waitedFile}}}, PeriodSeconds: 1, TimeoutSeconds: 5,
+		FailureThreshold: startFailures}
+	out.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"),
+		corev1.ResourceMemory: resource.MustParse("64Mi")}
+	return out
+}
+
+// nsswitchVolume returns the volume with nsswitch.conf, which is an annotation of the pod, so that a pod needs no other
+// object and keeps the file of its template.
+func nsswitchVolume() corev1.Volume {
+	return corev1.Volume{Name: volumeNSSwitch, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
+		Items: []corev1.DownwardAPIVolumeFile{{Path: nsswitchFile, FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1",
+			FieldPath: "metadata.annotations['" + v1beta1.AnnotationNSSwitch + "']"}}}}}}
+}
+
+// UseDaemonImage gives SSSD the image of the pod's first container unless the user names one.
+func UseDaemonImage(pod *corev1.PodSpec) {
+	daemon := &pod.Containers[0]
+	for i := range pod.InitContainers {
+		if c := &pod.InitContainers[i]; c.Name == ContainerSSSD && c.Image == "" {
+			c.Image, c.ImagePullPolicy = daemon.Image, cmp.Or(c.ImagePullPolicy, daemon.ImagePullPolicy)
+		}
+	}
+}
