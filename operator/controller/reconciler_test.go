@@ -294,6 +294,8 @@ func TestAProblemLeavesEverythingAsItIs(t *testing.T) {
 			"spec.jwtKeyRef: Secret jwt has no key gone"},
 		{"no key at all", func(s *v1beta1.ControllerSpec) { s.JWTKeyRef = nil }, v1beta1.ReasonInvalidSpec,
 			"spec.jwtKeyRef must be given"},
+		{"no Secret with sssd.conf", func(s *v1beta1.ControllerSpec) { s.SSSDConfRef = keyOf("gone", "sssd.conf") },
+			v1beta1.ReasonReferenceNotFound, "spec.sssdConfRef: there is no Secret gone"},
 		{"no ConfigMap", func(s *v1beta1.ControllerSpec) { s.EpilogScriptRefs = name("gone") },
 			v1beta1.ReasonReferenceNotFound, "spec.epilogScriptRefs: there is no ConfigMap gone"},
 		{"two files of one name", func(s *v1beta1.ControllerSpec) { s.ConfigFileRefs = name("files", "conflict") },

@@ -18,6 +18,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/kube"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/problem"
+	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/restapi/render"
 	"github.com/slurmtide/slurmtide/operator/restapi/status"
 	"github.com/slurmtide/slurmtide/operator/upgrade"
@@ -128,6 +129,11 @@ func (r *Reconciler) observe(ctx context.Context, api *v1beta1.RestApi) (render.
 	var err error
 	if in.Controller, err = access.FindController(ctx, r.Client, api.Namespace, api.Spec.ControllerRef.Name); err != nil {
 		return in, err
+	}
+	if in.Controller.Spec.SSSDConfRef != nil {
+		if err = access.CheckSSSDConf(ctx, r.Uncached, api.Namespace, refs.ControllerSSSDConf(in.Controller)); err != nil {
+			return in, err
+		}
 	}
 	if in.Includes, err = access.ReadIncludes(ctx, r.Uncached, in.Controller); err != nil {
 		return in, err

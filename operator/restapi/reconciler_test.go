@@ -76,6 +76,28 @@ func TestReconcileAppliesOnceAndReportsReadiness(t *testing.T) {
 	}
 }
 
+// withSSSDConf gives a Controller the users of a directory.
+func withSSSDConf(c *v1beta1.Controller) *v1beta1.Controller {
+	c.Spec.SSSDConfRef = &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "sssd"}, Key: "sssd.conf"}
+	return c
+}
+
+// TestSlurmrestdKnowsTheUsersOfItsController: also of a Controller that is external.
+func TestSlurmrestdKnowsTheUsersOfItsController(t *testing.T) {
+	external := newController("")
+	external.Spec.External, external.Spec.ExternalConfig = true, &v1beta1.ExternalConfig{Host: "ctl", Port: 6817}
+	for name, c := range map[string]*v1beta1.Controller{"in Kubernetes": newController(""), "external": external} {
+		t.Run(name, func(t *testing.T) {
+			store := newStore(t, withSSSDConf(c), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "sssd"}})
+			reconcileAPI(t, store)
+			deployment := kubetest.Get(t, store, "api-restapi", &appsv1.Deployment{})
+			if c := deployment.Spec.Template.Spec.InitContainers; len(c) != 1 || c[0].Name != "sssd" || c[0].Image != "slurmrestd:1" {
+				t.Errorf("the init containers are %+v", c)
+			}
+		})
+	}
+}
+
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -86,6 +108,8 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		{"no Controller", nil, v1beta1.ReasonReferenceNotFound, "there is no Controller slurm"},
 		{"no Accounting", []client.Object{newController("acct")}, v1beta1.ReasonReferenceNotFound,
 			"there is no Accounting acct"},
+		{"no sssd.conf", []client.Object{withSSSDConf(newController(""))}, v1beta1.ReasonReferenceNotFound,
+			"spec.sssdConfRef of Controller slurm: there is no Secret sssd"},
 		{"a Service of somebody else", []client.Object{newController(""), &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "api-restapi"}}}, v1beta1.ReasonObjectTaken, "Service team/api-restapi"},
 	} {

@@ -21,7 +21,7 @@ func loadInput(t *testing.T, name string) Input {
 // goldenInputs are the inputs by the name of their golden file.
 func goldenInputs(t *testing.T) map[string]Input {
 	out := map[string]Input{}
-	for _, name := range []string{"minimal", "everything", "volatile", "claim", "ha", "outward"} {
+	for _, name := range []string{"minimal", "everything", "volatile", "claim", "ha", "outward", "sssd"} {
 		out[name] = loadInput(t, name)
 	}
 	in := out["everything"]

@@ -12,6 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/operator/sshd"
 )
 
 // Names of parts of a slurmctld's pod. Users need them to override those parts.
@@ -83,7 +84,11 @@ func (in Input) defaultTemplate(slurmctld corev1.Container, hasLogfile bool) cor
 	if hasLogfile {
 		spec.InitContainers = append(spec.InitContainers, in.defaultLogfile())
 	}
-	return corev1.PodTemplateSpec{Spec: spec}
+	out := corev1.PodTemplateSpec{Spec: spec}
+	if conf := c.Spec.SSSDConfRef; conf != nil {
+		sshd.AddDaemonSSSD(&out, *conf)
+	}
+	return out
 }
 
 // defaultSlurmctld returns the slurmctld container before the user's is applied.

@@ -12,6 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/operator/sshd"
 )
 
 // StatefulSet returns the StatefulSet of slurmctld. The claim of its state is never deleted with it.
@@ -86,7 +87,8 @@ func (in Input) podTemplate() (corev1.PodTemplateSpec, error) {
 	if err != nil {
 		return corev1.PodTemplateSpec{}, v1beta1.InField(fieldLogfile, err)
 	}
-	out, err := podspec.Merge(in.defaultTemplate(slurmctld, len(logfile) > 0),
+	defaults := in.defaultTemplate(slurmctld, len(logfile) > 0)
+	out, err := podspec.Merge(defaults,
 		podspec.Part{Field: fieldPod, Raw: spec.Template.Spec},
 		podspec.Container{Part: podspec.Part{Field: fieldSlurmctld, Raw: spec.Slurmctld}, Name: ContainerSlurmctld},
 		podspec.Container{Name: podspec.ContainerInstallAgent, Init: true},
@@ -96,7 +98,8 @@ func (in Input) podTemplate() (corev1.PodTemplateSpec, error) {
 	if err != nil {
 		return corev1.PodTemplateSpec{}, err
 	}
+	sshd.UseDaemonImage(&out.Spec)
 	out.Labels = podspec.MergeMaps(spec.Template.Metadata.Labels, in.labels())
-	out.Annotations = podspec.MergeMaps(spec.Template.Metadata.Annotations, nil)
+	out.Annotations = podspec.MergeMaps(spec.Template.Metadata.Annotations, defaults.Annotations)
 	return out, nil
 }

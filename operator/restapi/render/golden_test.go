@@ -33,7 +33,11 @@ func TestObjectsOfARestAPI(t *testing.T) {
 	external.Controller.Spec.External = true
 	external.Controller.Spec.ExternalConfig = &v1beta1.ExternalConfig{Host: "ctl.example.com", Port: 7000}
 	inputs["external"] = external
-	for _, name := range []string{"minimal", "everything"} {
+	sssd := loadInput(t, "minimal")
+	sssd.Controller.Spec.SSSDConfRef = &corev1.SecretKeySelector{Key: "sssd.conf",
+		LocalObjectReference: corev1.LocalObjectReference{Name: "sssd"}}
+	inputs["sssd"] = sssd
+	for _, name := range []string{"minimal", "everything", "sssd"} {
 		in := inputs[name]
 		in.RestAPI = in.RestAPI.DeepCopy()
 		in.RestAPI.Spec.TLS = &v1beta1.RestApiTLS{SecretName: "certificate"}

@@ -14,6 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/podspec"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
+	"github.com/slurmtide/slurmtide/operator/sshd"
 )
 
 // ContainerSlurmrestd is the first container of slurmrestd's pods. Its port has the same name. Users
@@ -90,9 +91,10 @@ func newDeployment(in Input, slurmConf string) (*appsv1.Deployment, error) {
 	if err != nil {
 		return nil, err
 	}
+	sshd.UseDaemonImage(&template.Spec)
 	template.Labels = podspec.MergeMaps(spec.Template.Metadata.Labels, in.labels())
-	template.Annotations = podspec.MergeMaps(spec.Template.Metadata.Annotations, map[string]string{
-		v1beta1.AnnotationSlurmConfigHash: podspec.HashContent([]byte(slurmConf))})
+	template.Annotations = podspec.MergeMaps(podspec.MergeMaps(spec.Template.Metadata.Annotations, defaults.Annotations),
+		map[string]string{v1beta1.AnnotationSlurmConfigHash: podspec.HashContent([]byte(slurmConf))})
 	out := &appsv1.Deployment{
 		ObjectMeta: in.metadata(names.RestAPIDeployment(in.RestAPI.Name)),
 		Spec: appsv1.DeploymentSpec{
@@ -174,6 +176,9 @@ func (in Input) defaultTemplate() corev1.PodTemplateSpec {
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 	}}
+	if conf := in.Controller.Spec.SSSDConfRef; conf != nil {
+		sshd.AddDaemonSSSD(&out, *conf)
+	}
 	if in.hasTLS() {
 		in.addTLS(&out.Spec)
 	}
