@@ -31,11 +31,11 @@ type slurmImage struct {
 func slurmImages() []slurmImage {
 	slurm := fmt.Sprintf("%[1]d:%[1]d", podspec.SlurmID)
 	return []slurmImage{
-		{"slurmctld", []string{"slurmctld", "slurm-client", "slurm-wlm-jwt-plugin"}, slurm, "slurmctld -D"},
+		{"slurmctld", []string{"slurmctld", "slurm-client", "slurm-wlm-jwt-plugin", "sssd-ldap", "libnss-sss"}, slurm, "slurmctld -D"},
 		{"slurmdbd", []string{"slurmdbd", "slurm-client", "slurm-wlm-jwt-plugin", "slurm-wlm-mysql-plugin"},
 			slurm, "slurmdbd -D"},
-		{"slurmrestd", []string{"slurmrestd", "slurm-client", "slurm-wlm-jwt-plugin", "libjemalloc2"}, "65534:65534",
-			"slurmrestd -a rest_auth/jwt 0.0.0.0:6820"},
+		{"slurmrestd", []string{"slurmrestd", "slurm-client", "slurm-wlm-jwt-plugin", "libjemalloc2", "sssd-ldap", "libnss-sss"},
+			"65534:65534", "slurmrestd -a rest_auth/jwt 0.0.0.0:6820"},
 		{"slurmd", []string{"slurmd", "slurm-client", "openssh-server", "sssd-ldap", "libnss-sss", "libpam-sss",
 			"libpam-slurm-adopt"}, "", "slurmd -D"},
 		{"login", []string{"sackd", "slurm-client", "openssh-server", "sssd-ldap", "libnss-sss", "libpam-sss"}, "",
