@@ -41,6 +41,7 @@
 {{- if or (eq $level "restricted") (ne (toString $nodeset.securityProfile) "Unprivileged") }}{{ $refused = append $refused (printf "the workers of %s" $name) }}{{ end -}}
 {{- end -}}
 {{- if and (eq $level "restricted") (include "slurm.loginsets" . | fromYaml) }}{{ $refused = append $refused "login pods" }}{{ end -}}
+{{- if and (eq $level "restricted") .Values.sssd.daemons }}{{ $refused = append $refused "slurmctld and slurmrestd with sssd.daemons=true" }}{{ end -}}
 {{- end -}}
 {{- with $refused -}}
 namespace {{ $namespace }} enforces the pod security standard {{ $level }}, which refuses {{ join ", " . }}: slurmd confines jobs as a privileged container, and login pods need baseline. Run kubectl label namespace {{ $namespace }} --overwrite pod-security.kubernetes.io/enforce=privileged. With nodesetDefaults.securityProfile=Unprivileged, baseline is enough, and jobs are not confined (docs/platforms.md).
