@@ -142,6 +142,7 @@ func missingReferences(all []client.Object) []client.Object {
 		case *v1beta1.Controller:
 			needSecret(o.Spec.SlurmKeyRef)
 			needSecret(o.Spec.JWTKeyRef)
+			needSecret(o.Spec.SSSDConfRef)
 			if ref := o.Spec.JWKSKeyRef; ref != nil {
 				configMaps[ref.Name] = map[string]string{ref.Key: `{"keys":[{"kty":"oct","kid":"a","k":"c2VjcmV0","alg":"HS256"}]}`}
 			}
