@@ -15,8 +15,8 @@ type SSSDConf struct {
 	Field string
 }
 
-// FindSSSDConf returns the sssd.conf of an object in which users log in: own, which a field of the object names, or else
-// the one of its Controller. The error names both fields if neither is set.
+// FindSSSDConf returns the sssd.conf of an object in which users log in: own, which a field of the object names, or
+// else the Controller's. The error names both fields if neither is set.
 func FindSSSDConf(field string, own *corev1.SecretKeySelector, c *v1beta1.Controller) (SSSDConf, error) {
 	switch {
 	case own != nil:
@@ -24,7 +24,8 @@ func FindSSSDConf(field string, own *corev1.SecretKeySelector, c *v1beta1.Contro
 	case c.Spec.SSSDConfRef != nil:
 		return ControllerSSSDConf(c), nil
 	}
-	return SSSDConf{}, fmt.Errorf("%s must be given, or spec.sssdConfRef of Controller %s: without it nobody can log in", field, c.Name)
+	return SSSDConf{}, fmt.Errorf("%s must be given, or spec.sssdConfRef of Controller %s: without it nobody can log in",
+		field, c.Name)
 }
 
 // ControllerSSSDConf returns the sssd.conf of a Controller that has one, for its other objects.

@@ -23,28 +23,30 @@ const (
 	nsswitchFile = "nsswitch.conf"
 	// waitedFile exists when the pod has waited for SSSD long enough.
 	waitedFile = "/run/sssd-waited"
-	// startFailures is how often the startup probe may fail, once a second: always, since waitedFile ends it. A probe that
-	// gives up would start the container again.
+	// startFailures is how often the startup probe may fail, once a second: always, since waitedFile ends it. A probe
+	// that gives up would start the container again.
 	startFailures = 24 * 60 * 60
 )
 
-// AddDaemonSSSD adds SSSD to the pod of slurmctld or slurmrestd, whose container is the first one, so that the daemon knows
-// the users and groups of a directory. The pod depends on nothing of that: the Secret may be missing, SSSD may not start,
-// and the directory may not answer. The daemon starts ten seconds later then, and knows the users of its image. A changed
-// Secret starts only SSSD again. UseDaemonImage gives the sidecar its image.
+// AddDaemonSSSD adds SSSD to the pod of slurmctld or slurmrestd, whose container is the first one, so that the daemon
+// knows the users and groups of a directory. The pod depends on nothing of that: the Secret may be missing, SSSD may
+// not start, and the directory may not answer. The daemon starts ten seconds later then, and knows the users of its
+// image. A changed Secret starts only SSSD again. UseDaemonImage gives the sidecar its image.
 func AddDaemonSSSD(template *corev1.PodTemplateSpec, conf corev1.SecretKeySelector) {
 	spec := &template.Spec
 	spec.InitContainers = append(spec.InitContainers, daemonSSSDContainer())
-	spec.Containers[0].VolumeMounts = append(spec.Containers[0].VolumeMounts, SSSFolderMount(),
-		corev1.VolumeMount{Name: volumeNSSwitch, MountPath: "/etc/" + nsswitchFile, SubPath: nsswitchFile, ReadOnly: true})
+	daemon := &spec.Containers[0]
+	daemon.VolumeMounts = append(daemon.VolumeMounts, SSSFolderMount(), corev1.VolumeMount{Name: volumeNSSwitch,
+		MountPath: "/etc/" + nsswitchFile, SubPath: nsswitchFile, ReadOnly: true})
 	volumes := SSSDVolumes(conf)
 	volumes[0].Secret.Optional = new(true)
 	spec.Volumes = append(spec.Volumes, append(volumes, podspec.EmptyVolume(volumeSSSDTmp), nsswitchVolume())...)
-	template.Annotations = podspec.MergeMaps(template.Annotations, map[string]string{v1beta1.AnnotationNSSwitch: NSSwitch})
+	template.Annotations = podspec.MergeMaps(template.Annotations,
+		map[string]string{v1beta1.AnnotationNSSwitch: NSSwitch})
 }
 
-// daemonSSSDContainer returns the sidecar. Its memory has no limit: the kernel would end the whole container, and the pod
-// would not be ready.
+// daemonSSSDContainer returns the sidecar. Its memory has no limit: the kernel would end the whole container, and the
+// pod would not be ready.
 func daemonSSSDContainer() corev1.Container {
 	out := SSSDContainer([]string{"sh", "-c", daemonSSSDScript, SSSDScript},
 		corev1.VolumeMount{Name: volumeSSSDTmp, MountPath: "/tmp"})
@@ -57,12 +59,13 @@ func daemonSSSDContainer() corev1.Container {
 	return out
 }
 
-// nsswitchVolume returns the volume with nsswitch.conf, which is an annotation of the pod, so that a pod needs no other
-// object and keeps the file of its template.
+// nsswitchVolume returns the volume with nsswitch.conf, which is an annotation of the pod, so that a pod needs no
+// other object and keeps the file of its template.
 func nsswitchVolume() corev1.Volume {
-	return corev1.Volume{Name: volumeNSSwitch, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
-		Items: []corev1.DownwardAPIVolumeFile{{Path: nsswitchFile, FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1",
-			FieldPath: "metadata.annotations['" + v1beta1.AnnotationNSSwitch + "']"}}}}}}
+	file := corev1.DownwardAPIVolumeFile{Path: nsswitchFile, FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1",
+		FieldPath: "metadata.annotations['" + v1beta1.AnnotationNSSwitch + "']"}}
+	return corev1.Volume{Name: volumeNSSwitch, VolumeSource: corev1.VolumeSource{
+		DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: []corev1.DownwardAPIVolumeFile{file}}}}
 }
 
 // UseDaemonImage gives SSSD the image of the pod's first container unless the user names one.

@@ -10,6 +10,7 @@ chmod g-s /etc/sssd /run /tmp /var/lib/sss
 # The daemon starts when SSSD answers, but does not wait any longer than this for it.
 (sleep 10 && : >/run/sssd-waited) &
 
+child=
 trap 'kill "$child" 2>/dev/null; wait "$child"; exit 0' TERM
 while :; do
 	sh -c "$0" &
