@@ -86,7 +86,7 @@ func (e *env) submitAs(user string, args ...string) string {
 }
 
 // enforceLimits makes slurmctld refuse jobs without an association, and gives the users of the test one, and a QOS in which
-// each of them may run one job.
+// each of them may run one job. Two partitions are for groups of the directory alone.
 func (e *env) enforceLimits() {
 	e.Helper()
 	for _, args := range [][]string{{"add", "qos", "capped", "MaxJobsPerUser=1"}, {"add", "account", "lab"},
@@ -94,7 +94,8 @@ func (e *env) enforceLimits() {
 		{"modify", "user", "where", "name=slurm,alice,bob", "set", "qos=normal,capped"}} {
 		e.slurm(append([]string{"sacctmgr", "-i"}, args...)...)
 	}
-	e.extraConf += "AccountingStorageEnforce=associations,limits,qos,safe\n"
+	e.extraConf += "AccountingStorageEnforce=associations,limits,qos,safe\nEnforcePartLimits=ALL\n" +
+		"PartitionName=hpc Nodes=ALL AllowGroups=hpc\nPartitionName=primary Nodes=ALL AllowGroups=alice\n"
 	e.setExtraConf("")
 	e.await("AccountingStorageEnforce = associations,limits,qos,safe", "scontrol", "show", "config")
 	e.awaitCondition("ConfigApplied", "True Applied")
@@ -108,6 +109,17 @@ func (e *env) logWithoutDirectory(job string) {
 	out, err := e.kube.Kubectl(e.Context(), "--namespace", e.namespace, "exec", e.ctld, "-c", "slurmctld", "--", "scontrol", "create",
 		"reservation", "reservationname=before", "users=alice", "starttime=now", "duration=1", "nodes=w-0", "flags=ignore_jobs")
 	e.Logf("without a directory: a reservation: %q (%v)", out, err)
+	for _, partition := range []string{"hpc", "primary"} {
+		out, err = e.sshAs(e.Context(), "alice", "sbatch", "-p", partition, "-o", "/dev/null", "-D", "/", "--wrap", "true")
+		e.Logf("without a directory: a job in the partition %s: %q (%v)", partition, out, err)
+	}
+	out, err = e.kube.Kubectl(e.Context(), "--namespace", e.namespace, "exec", e.ctld, "-c", "slurmctld", "--", "scontrol", "token",
+		"username=alice", "lifespan=600")
+	if token := strings.TrimPrefix(strings.TrimSpace(out), "SLURM_JWT="); err == nil {
+		_, err = e.restdClientAt(fmt.Sprintf("%s:%d", names.RestAPIService("slurm"), names.SlurmrestdPort), func() string { return token })(
+			e.Context(), "/slurm/v0.0.42/job/"+job)
+	}
+	e.Logf("without a directory: a token of alice: %v", err)
 }
 
 // userName finds the name in an answer about one job.
@@ -189,10 +201,6 @@ func (e *env) testExporter(string) {
 // testGroups: only members of a group of the directory may use a partition with AllowGroups. Without EnforcePartLimits the
 // jobs of others wait.
 func (e *env) testGroups(string) {
-	e.extraConf += "EnforcePartLimits=ALL\nPartitionName=hpc Nodes=ALL AllowGroups=hpc\nPartitionName=primary Nodes=ALL AllowGroups=alice\n"
-	e.setExtraConf("")
-	e.await("AllowGroups=hpc", "scontrol", "show", "partition", "hpc")
-	e.awaitCondition("ConfigApplied", "True Applied")
 	e.awaitState(e.submitAs("alice", "-p", "hpc", "--wrap", "true"), "COMPLETED")
 	_, err := e.sshAs(e.Context(), "bob", "sbatch", "-p", "hpc", "-o", "/dev/null", "-D", "/", "--wrap", "true")
 	if err == nil || !strings.Contains(err.Error(), "group not permitted to use this partition") {
