@@ -41,6 +41,24 @@ func CheckSSSDConf(ctx context.Context, reader client.Reader, namespace string, 
 	return err
 }
 
+// labelPodSecurity is a namespace's label with the pod security standard that it enforces.
+const labelPodSecurity = "pod-security.kubernetes.io/enforce"
+
+// CheckDaemonSSSD returns a *problem.Error if pods of slurmctld or slurmrestd cannot have SSSD with the configuration: its key is missing,
+// or their namespace refuses the container by its label, so that Kubernetes would end pods and start none.
+func CheckDaemonSSSD(ctx context.Context, reader client.Reader, namespace string, conf refs.SSSDConf) error {
+	of := &metav1.PartialObjectMetadata{}
+	of.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	if err := reader.Get(ctx, client.ObjectKey{Name: namespace}, of); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("reading namespace %s: %w", namespace, err)
+	}
+	if of.Labels[labelPodSecurity] == "restricted" {
+		return problem.New(v1beta1.ReasonInvalidSpec, "%s: namespace %s enforces the pod security standard "+
+			"restricted, which refuses the container of SSSD; label it %s=baseline, or remove the field", conf.Field, namespace, labelPodSecurity)
+	}
+	return CheckKeys(ctx, reader, namespace, RequiredKey{conf.Field, &conf.SecretKeySelector})
+}
+
 // CheckConfigMapKey returns a *problem.Error if a key of a ConfigMap to which a field refers does not exist. The kubelet
 // does not start a pod without it. ref is nil if the field is not set.
 func CheckConfigMapKey(ctx context.Context, reader client.Reader, namespace, field string,

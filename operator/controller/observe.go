@@ -16,7 +16,6 @@ import (
 	"github.com/slurmtide/slurmtide/operator/controller/render"
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/podspec"
-	"github.com/slurmtide/slurmtide/operator/problem"
 	"github.com/slurmtide/slurmtide/operator/refs"
 	"github.com/slurmtide/slurmtide/operator/scaling"
 	"github.com/slurmtide/slurmtide/operator/shape"
@@ -38,8 +37,11 @@ func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render
 		access.RequiredKey{Field: "spec.jwtKeyRef", Ref: render.JWTKeyRef(c)}); err != nil {
 		return in, err
 	}
-	if err := r.checkSSSD(ctx, c, namespace); err != nil {
-		return in, err
+	if conf := c.Spec.SSSDConfRef; conf != nil {
+		err := access.CheckDaemonSSSD(ctx, r.Uncached, c.Namespace, refs.SSSDConf{SecretKeySelector: *conf, Field: "spec.sssdConfRef"})
+		if err != nil {
+			return in, err
+		}
 	}
 	err := access.CheckConfigMapKey(ctx, r.Uncached, c.Namespace, "spec.jwksKeyRef", c.Spec.JWKSKeyRef)
 	if err != nil {
@@ -57,23 +59,6 @@ func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render
 	in.NodeSets, in.LeftOut, in.MaxWorkers, err = r.findNodeSets(ctx, c, in.Files.Config)
 	return in, err
 }
-
-// checkSSSD returns a *problem.Error if slurmctld's pods cannot have SSSD: its Secret is missing, or the namespace refuses its
-// container, so that Kubernetes would end slurmctld and start none.
-func (r *Reconciler) checkSSSD(ctx context.Context, c *v1beta1.Controller, namespace *corev1.Namespace) error {
-	if c.Spec.SSSDConfRef == nil {
-		return nil
-	}
-	if namespace.Labels[labelPodSecurity] == "restricted" {
-		return problem.New(v1beta1.ReasonInvalidSpec, "spec.sssdConfRef: namespace %s enforces the pod security standard "+
-			"restricted, which refuses the container of SSSD; label it %s=baseline, or remove the field", c.Namespace, labelPodSecurity)
-	}
-	return access.CheckSSSDConf(ctx, r.Uncached, c.Namespace, refs.SSSDConf{SecretKeySelector: *c.Spec.SSSDConfRef,
-		Field: "spec.sssdConfRef"})
-}
-
-// labelPodSecurity is a namespace's label with the pod security standard that it enforces.
-const labelPodSecurity = "pod-security.kubernetes.io/enforce"
 
 // readAccountedTRES returns the TRES in the slurm.conf that was last written.
 func (r *Reconciler) readAccountedTRES(ctx context.Context, c *v1beta1.Controller) ([]string, error) {

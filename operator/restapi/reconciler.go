@@ -130,8 +130,10 @@ func (r *Reconciler) observe(ctx context.Context, api *v1beta1.RestApi) (render.
 	if in.Controller, err = access.FindController(ctx, r.Client, api.Namespace, api.Spec.ControllerRef.Name); err != nil {
 		return in, err
 	}
+	// Slurm outside Kubernetes has addresses of its own.
+	in.UsesIPv6 = in.UsesIPv6 && !in.Controller.Spec.External
 	if in.Controller.Spec.SSSDConfRef != nil {
-		if err = access.CheckSSSDConf(ctx, r.Uncached, api.Namespace, refs.ControllerSSSDConf(in.Controller)); err != nil {
+		if err = access.CheckDaemonSSSD(ctx, r.Uncached, api.Namespace, refs.ControllerSSSDConf(in.Controller)); err != nil {
 			return in, err
 		}
 	}

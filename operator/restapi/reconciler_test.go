@@ -88,7 +88,8 @@ func TestSlurmrestdKnowsTheUsersOfItsController(t *testing.T) {
 	external.Spec.External, external.Spec.ExternalConfig = true, &v1beta1.ExternalConfig{Host: "ctl", Port: 6817}
 	for name, c := range map[string]*v1beta1.Controller{"in Kubernetes": newController(""), "external": external} {
 		t.Run(name, func(t *testing.T) {
-			store := newStore(t, withSSSDConf(c), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "sssd"}})
+			store := newStore(t, withSSSDConf(c), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "sssd"},
+				Data: map[string][]byte{"sssd.conf": []byte("x")}})
 			reconcileAPI(t, store)
 			deployment := kubetest.Get(t, store, "api-restapi", &appsv1.Deployment{})
 			if c := deployment.Spec.Template.Spec.InitContainers; len(c) != 1 || c[0].Name != "sssd" || c[0].Image != "slurmrestd:1" {
@@ -110,6 +111,10 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 			"there is no Accounting acct"},
 		{"no sssd.conf", []client.Object{withSSSDConf(newController(""))}, v1beta1.ReasonReferenceNotFound,
 			"spec.sssdConfRef of Controller slurm: there is no Secret sssd"},
+		{"a key that sssd.conf does not have", []client.Object{withSSSDConf(newController("")), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "sssd"}}},
+			v1beta1.ReasonReferenceNotFound, "spec.sssdConfRef of Controller slurm: Secret sssd has no key sssd.conf"},
+		{"a namespace that refuses SSSD", []client.Object{withSSSDConf(newController("")), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			Name: "team", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}}, v1beta1.ReasonInvalidSpec, "restricted"},
 		{"a Service of somebody else", []client.Object{newController(""), &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "api-restapi"}}}, v1beta1.ReasonObjectTaken, "Service team/api-restapi"},
 	} {

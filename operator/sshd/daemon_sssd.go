@@ -3,6 +3,7 @@ package sshd
 import (
 	"cmp"
 	_ "embed"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -15,6 +16,10 @@ import (
 //
 //go:embed files/sssd-daemon.sh
 var daemonSSSDScript string
+
+// sssdScriptOfDaemons is SSSDScript for a Secret that may be missing: the kubelet takes the file away when somebody deletes the Secret, and
+// SSSD goes on with the configuration that it has. Login pods and workers keep the file, and their templates the script.
+var sssdScriptOfDaemons = strings.Replace(SSSDScript, "if ! cmp -s", "if [ -s "+sssdSecretDir+"/sssd.conf ] && ! cmp -s", 1)
 
 const (
 	volumeSSSDTmp  = "sssd-tmp"
@@ -48,7 +53,7 @@ func AddDaemonSSSD(template *corev1.PodTemplateSpec, conf corev1.SecretKeySelect
 // daemonSSSDContainer returns the sidecar. Its memory has no limit: the kernel would end the whole container, and the
 // pod would not be ready.
 func daemonSSSDContainer() corev1.Container {
-	out := SSSDContainer([]string{"sh", "-c", daemonSSSDScript, SSSDScript},
+	out := SSSDContainer([]string{"sh", "-c", daemonSSSDScript, sssdScriptOfDaemons},
 		corev1.VolumeMount{Name: volumeSSSDTmp, MountPath: "/tmp"})
 	out.SecurityContext.RunAsNonRoot = new(false) // the pod says true
 	out.StartupProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{

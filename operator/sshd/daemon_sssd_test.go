@@ -42,6 +42,8 @@ func TestNothingOfADirectoryStopsItsDaemon(t *testing.T) {
 		"no probe of the sidecar decides on ready": sssd.ReadinessProbe == nil,
 		"the daemon waits ten seconds at most": strings.Contains(daemonSSSDScript, "sleep 10 && : >"+waitedFile) &&
 			strings.HasSuffix(strings.Join(sssd.StartupProbe.Exec.Command, " "), "-o -e "+waitedFile),
+		"SSSD goes on when the Secret is deleted": strings.Contains(sssd.Command[3], "if [ -s "+sssdSecretDir+"/sssd.conf ] && ! cmp -s "+
+			sssdSecretDir+"/sssd.conf /etc/sssd/sssd.conf; then"),
 		"nsswitch.conf is in the pod itself": volumes[volumeNSSwitch].DownwardAPI != nil &&
 			pod.Annotations[v1beta1.AnnotationNSSwitch] == NSSwitch,
 	} {
