@@ -3,17 +3,20 @@ package nodeset
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/nodeset/comment"
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 	"github.com/slurmtide/slurmtide/operator/shape"
+	"github.com/slurmtide/slurmtide/operator/slurmclients"
 	"github.com/slurmtide/slurmtide/slurmclient"
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -45,7 +48,9 @@ func (r *Reconciler) createRecords(ctx context.Context, s *observation, step pla
 	names := hostlist.Compress(step.Names)
 	err := r.createOwnedRecords(ctx, s, step.Names, step.Revision)
 	at := r.now()
-	seen.RecordsUnsupported = slurmclient.CodeOf(err) == slurmclient.CodeUnsupported
+	if err == nil || cannotCreateRecords(err) { // anything else tells nothing about it
+		seen.RecordsUnsupported = err != nil
+	}
 	seen.RecordsTriedAt, seen.RecordsProblem, seen.RecordsFailures = at, "", seen.RecordsFailures+1
 	if err == nil {
 		seen.RecordsFailures = 0
@@ -60,6 +65,15 @@ func (r *Reconciler) createRecords(ctx context.Context, s *observation, step pla
 	r.expectations.ExpectWrite(seen, step.Names, plan.CreateRecords, at)
 	log.FromContext(ctx).Info("created future records", "slurmNode", names)
 	return nil
+}
+
+// cannotCreateRecords reports whether an error tells that there is no way to create records here, and not only at the moment.
+func cannotCreateRecords(err error) bool {
+	var none *slurmclients.NoPodError
+	if errors.As(err, &none) {
+		return none.Forbidden || none.Key.Kind != v1beta1.KindController
+	}
+	return slurmclient.CodeOf(err) == slurmclient.CodeUnsupported
 }
 
 // isUnmarkedRecord reports whether a FUTURE record is one that we created although it has no owner:

@@ -240,6 +240,10 @@ func (r *Reconciler) observeSlurm(now time.Time, s *observation) {
 	s.expectations.Sequence = reading.Snapshot.Nodes.Sequence
 	s.expectations.OverlayWrites(&s.slurm, reading.Snapshot.Nodes.ReadAt, r.cfg.Plan.UnregisteredDeletionInterval, now)
 	s.observeMissingOwners()
+	if seen := s.expectations; seen.RecordsTriedAt.IsZero() && seen.RecordsProblem == "" { // this process has not tried yet
+		seen.RecordsProblem = status.RecordsUnsupportedBecause(s.nodeSet)
+		seen.RecordsUnsupported = seen.RecordsProblem != ""
+	}
 	s.recordsProblem = s.expectations.RecordsProblem
 	if s.problem.Reason != "" && !s.desired.Deleting { // the wanted records are not known
 		maps.DeleteFunc(s.slurm.Records, func(name string, _ plan.Record) bool { return !mine[name] })

@@ -440,3 +440,14 @@ func newObservation(workers int, change ...func(*Observation)) *Observation {
 	}
 	return s
 }
+
+func TestTheReasonWhyRecordsCannotBeCreatedIsInTheCondition(t *testing.T) {
+	n := &v1beta1.NodeSet{}
+	for reason, want := range map[string]string{v1beta1.ReasonRecordsUnsupported: "no such operation", v1beta1.ReasonRecordsMissing: ""} {
+		n.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionSubmittable, Status: metav1.ConditionFalse, Reason: reason,
+			Message: "no such operation" + untilRegistered}}
+		if got := RecordsUnsupportedBecause(n); got != want {
+			t.Errorf("%s: %q, want %q", reason, got, want)
+		}
+	}
+}

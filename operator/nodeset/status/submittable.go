@@ -2,7 +2,9 @@ package status
 
 import (
 	"fmt"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -32,8 +34,7 @@ func submittableCondition(s *Observation) metav1.Condition {
 	names := countNames(s)
 	switch {
 	case names.missing > 0 && names.recorded == 0 && s.RecordsProblem != "" && s.RecordsUnsupported:
-		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsUnsupported, "%s; until a worker has registered, Slurm accepts no job",
-			s.RecordsProblem)
+		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsUnsupported, "%s%s", s.RecordsProblem, untilRegistered)
 	case names.missing > 0 && s.RecordsProblem != "":
 		return say(metav1.ConditionFalse, v1beta1.ReasonRecordsMissing, "%s", s.RecordsProblem)
 	case names.missing > 0:
@@ -55,6 +56,18 @@ func submittableCondition(s *Observation) metav1.Condition {
 		text += fmt.Sprintf(": the operator keeps no more records, though the maximum is %d", *s.RequestedMax)
 	}
 	return say(metav1.ConditionTrue, v1beta1.ReasonRecordsReady, "%s", text+formatReserved(names.ofOthers, names.owners))
+}
+
+// untilRegistered ends the message of RecordsUnsupported.
+const untilRegistered = "; until a worker has registered, Slurm accepts no job"
+
+// RecordsUnsupportedBecause returns why there is no way to create records, according to the condition of a NodeSet, or "".
+func RecordsUnsupportedBecause(n *v1beta1.NodeSet) string {
+	c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionSubmittable)
+	if c == nil || c.Reason != v1beta1.ReasonRecordsUnsupported {
+		return ""
+	}
+	return strings.TrimSuffix(c.Message, untilRegistered)
 }
 
 // possibleNames are the names of the workers that there may be: those with a record, those whose record is missing, and those of
