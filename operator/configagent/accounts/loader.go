@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,6 +73,23 @@ func (l Loader) Load(ctx context.Context, wanted slurmconf.Accounts) (string, er
 	return Truncate(strings.Join(changes, "; "), maxReason), nil
 }
 
+// loopbackOf returns the address at which Slurm's programs reach this host, and whether it is one of IPv6. They find no address of a family
+// of which the host has only the loopback (docs/development/slurm.md, "IPv6").
+func loopbackOf(addresses []net.Addr) (host string, isIPv6 bool) {
+	for _, a := range addresses {
+		if of, isNet := a.(*net.IPNet); isNet && of.IP.IsGlobalUnicast() {
+			if of.IP.To4() != nil {
+				return "127.0.0.1", false
+			}
+			isIPv6 = true
+		}
+	}
+	if isIPv6 {
+		return "::1", true
+	}
+	return "127.0.0.1", false
+}
+
 // connect returns a sacctmgr that asks slurmdbd, when slurmdbd knows the cluster and the user of this program.
 func (l Loader) connect(ctx context.Context, dir, cluster string) (sacctmgr, error) {
 	s := sacctmgr{program: l.Sacctmgr, conf: filepath.Join(dir, "slurm.conf")}
@@ -79,8 +97,13 @@ func (l Loader) connect(ctx context.Context, dir, cluster string) (sacctmgr, err
 	if err != nil {
 		return s, &WaitingError{Reason: err.Error()}
 	}
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return s, fmt.Errorf("reading the addresses of this host: %w", err)
+	}
+	host, usesIPv6 := loopbackOf(addresses)
 	text, err := slurmconf.ClientConf{ClusterName: cluster, SlurmUser: l.User, Hosts: []string{"localhost"}, Port: 6817,
-		Accounting: "127.0.0.1", AccountingPort: port}.Render()
+		Accounting: host, AccountingPort: port, UsesIPv6: usesIPv6}.Render()
 	if err != nil {
 		return s, &RefusedError{err.Error()}
 	}
