@@ -49,6 +49,9 @@ type Config struct {
 	RenderAhead time.Duration
 	// MaxScrapes is the maximum number of concurrent scrapes; 0 means no limit.
 	MaxScrapes int
+	// NativeHistograms offers protobuf, which contains them, to servers that prefer it. Some of these read only
+	// the native buckets then.
+	NativeHistograms bool
 	// Demand computes the demand of a snapshot. It may cache results and is called from
 	// several goroutines. If it is nil, the Exporter computes the demand without NodeSets.
 	Demand func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error)

@@ -34,9 +34,10 @@ func allCollectorsConfig() Config {
 		"job_info": true, "job_efficiency": true, "user_efficiency": true}, Now: fixedClock}
 }
 
-// renderedExporter returns an exporter that has processed s.
+// renderedExporter returns an exporter that has processed s, and offers protobuf.
 func renderedExporter(t *testing.T, s *slurmclient.Snapshot, cfg Config) *Exporter {
 	t.Helper()
+	cfg.NativeHistograms = true
 	e, err := New(exportertest.NewSource(s), cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"github.com/slurmtide/slurmtide/exporter/exposition"
 )
 
-// Metrics returns a handler for the exposition, as text, OpenMetrics or delimited protobuf
-// according to the Accept header, and compressed with gzip if the client accepts it. Only protobuf
-// contains native histograms. The parameters collect[] and exclude[] select collectors by name. A
+// Metrics returns a handler for the exposition, as text, OpenMetrics or, with Config.NativeHistograms,
+// delimited protobuf according to the Accept header, and compressed with gzip if the client accepts it. Only
+// protobuf contains native histograms. The parameters collect[] and exclude[] select collectors by name. A
 // scrape makes no request. It blocks only while a snapshot that was not rendered ahead is rendered,
 // such as at the first scrape.
 //
@@ -24,7 +24,7 @@ func (e *Exporter) Metrics(set exposition.Set) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		f := exposition.NegotiateFormat(r.Header)
+		f := exposition.NegotiateFormat(r.Header, e.cfg.NativeHistograms)
 		families, err := e.families(want, f, e.processRegistry)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -16,8 +16,10 @@ const nativeHistogramsText = `
 
 A metric of the type "` + nativeHistogramKind + `" has two sets of buckets: the classic ones, and those of a
 [native histogram](https://prometheus.io/docs/specs/native_histograms/), whose bounds are 9 % apart. Quantiles
-from native buckets are more exact. Only protobuf contains native buckets. The exporter sends protobuf to
-servers that prefer it. Text and OpenMetrics contain the classic buckets.
+from native buckets are more exact. Only protobuf contains native buckets. With '--native-histograms' the exporter
+sends protobuf to servers that prefer it. Text and OpenMetrics contain the classic buckets. A Prometheus that prefers
+protobuf for another reason, such as '--enable-feature=created-timestamp-zero-ingestion', and does not scrape native
+histograms needs 'always_scrape_classic_histograms' as well then: it takes neither kind of buckets otherwise.
 
 Prometheus 3.8 and later scrape native histograms if the job enables it:
 

@@ -14,6 +14,8 @@ type Union struct {
 	members func() Members
 	process prometheus.Gatherer
 	limiter exposition.ScrapeLimiter
+	// nativeHistograms is as in Config.
+	nativeHistograms bool
 }
 
 // Members are the clusters of a Union.
@@ -26,15 +28,15 @@ type Members struct {
 
 // NewUnion returns a Union. members is called at each scrape and determines the order of the
 // samples. process has the metrics of this program, which replace those of the Exporters.
-// maxScrapes is the maximum number of concurrent scrapes; 0 means no limit.
-func NewUnion(members func() Members, process prometheus.Gatherer, maxScrapes int) *Union {
-	return &Union{members, process, exposition.NewScrapeLimiter(maxScrapes)}
+// MaxScrapes and NativeHistograms of cfg apply to all of them together.
+func NewUnion(members func() Members, process prometheus.Gatherer, cfg Config) *Union {
+	return &Union{members, process, exposition.NewScrapeLimiter(cfg.MaxScrapes), cfg.NativeHistograms}
 }
 
 // Metrics returns a handler for the exposition, as Exporter.Metrics does.
 func (j *Union) Metrics(set exposition.Set) http.Handler {
 	return j.limiter.Guard(func(w http.ResponseWriter, r *http.Request) {
-		want, f := exposition.ParseCollectorFilter(set, r), exposition.NegotiateFormat(r.Header)
+		want, f := exposition.ParseCollectorFilter(set, r), exposition.NegotiateFormat(r.Header, j.nativeHistograms)
 		var all exposition.MergedFamilies
 		members := j.members()
 		for _, e := range members.Exporters {

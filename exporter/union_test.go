@@ -26,7 +26,7 @@ func unionOf(most int, of ...*Exporter) *Union {
 	process := prometheus.NewRegistry()
 	process.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "program",
 		Help: "It runs."}, func() float64 { return 1 }))
-	return NewUnion(func() Members { return Members{Exporters: of} }, process, most)
+	return NewUnion(func() Members { return Members{Exporters: of} }, process, Config{MaxScrapes: most, NativeHistograms: true})
 }
 
 // linesOf returns the HELP, TYPE and sample lines of a family.
@@ -142,7 +142,7 @@ func TestAClusterWithoutAConnectionIsNotUp(t *testing.T) {
 	j := NewUnion(func() Members {
 		return Members{Exporters: []*Exporter{there},
 			Unreachable: []map[string]string{{"cluster": "hpc/lost"}, {"cluster": "hpc/undialled"}}}
-	}, prometheus.NewRegistry(), 0)
+	}, prometheus.NewRegistry(), Config{})
 	for _, target := range []string{"/metrics", "/metrics?collect[]=nodes"} {
 		got := linesOf(serveGet(t, j.Metrics(exposition.Native), target).Body.String(), "slurm_up")
 		want := "# HELP slurm_up " + upHelp + "\n# TYPE slurm_up gauge\n" +

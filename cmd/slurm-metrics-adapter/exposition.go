@@ -78,7 +78,7 @@ func newExposition(o *options, log lines.Logger) *exposition {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), reactions, times,
 		e.panics,
 	)
-	e.union = exporter.NewUnion(e.members, e.programRegistry, o.metrics.MaxScrapes)
+	e.union = exporter.NewUnion(e.members, e.programRegistry, o.metrics.ExporterConfig())
 	return e
 }
 

@@ -42,10 +42,14 @@ func serveText(w http.ResponseWriter, r *http.Request, f Format, families []Rend
 	_ = write(w, f, pieces) // an error means that the client has disconnected
 }
 
-// NegotiateFormat selects text, OpenMetrics or delimited protobuf by the Accept header: the one that
-// the client prefers, or text if it names none of them.
-func NegotiateFormat(h http.Header) Format {
-	as := expfmt.NegotiateAccept(h, textFormat.expfmt(), openMetricsFormat.expfmt(), protobufFormat.expfmt())
+// NegotiateFormat selects text, OpenMetrics or, if it is offered, delimited protobuf by the Accept header: the
+// one that the client prefers, or text if it names none of them.
+func NegotiateFormat(h http.Header, offersProtobuf bool) Format {
+	offers := []expfmt.Format{textFormat.expfmt(), openMetricsFormat.expfmt()}
+	if offersProtobuf {
+		offers = append(offers, protobufFormat.expfmt())
+	}
+	as := expfmt.NegotiateAccept(h, offers...)
 	switch as.FormatType() {
 	case expfmt.TypeOpenMetrics:
 		return openMetricsFormat

@@ -31,7 +31,10 @@ func TestNegotiateFormat(t *testing.T) {
 		{"any application", "application/*", textFormat},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := NegotiateFormat(http.Header{"Accept": {tc.accept}}); got != tc.want {
+			if got := NegotiateFormat(http.Header{"Accept": {tc.accept}}, false); got == protobufFormat {
+				t.Error("protobuf that is not offered")
+			}
+			if got := NegotiateFormat(http.Header{"Accept": {tc.accept}}, true); got != tc.want {
 				t.Errorf("NegotiateFormat(%q) = %v, want %v", tc.accept, got, tc.want)
 			}
 		})

@@ -17,6 +17,8 @@ type Flags struct {
 	MaxScrapes int
 	Compat     []exposition.Set
 	Limits     tally.Limits
+	// NativeHistograms is whether protobuf is offered.
+	NativeHistograms bool
 	collectors map[string]*bool
 }
 
@@ -25,6 +27,8 @@ type Flags struct {
 func (f *Flags) AddFlags(set *pflag.FlagSet, prefix, per string) {
 	set.StringVar(&f.Path, prefix+".telemetry-path", "/metrics", "Path of the metrics.")
 	set.IntVar(&f.MaxScrapes, prefix+".max-requests", 40, "Maximum number of concurrent scrapes. 0 means no limit.")
+	set.BoolVar(&f.NativeHistograms, "native-histograms", false, "Serve protobuf, which contains native histograms, to servers "+
+		"that prefer it.")
 	f.collectors = map[string]*bool{}
 	for _, c := range collector.Native() {
 		on := new(bool)
@@ -44,7 +48,8 @@ func (f *Flags) AddFlags(set *pflag.FlagSet, prefix, per string) {
 
 // ExporterConfig returns the configuration of an exporter of these metrics.
 func (f *Flags) ExporterConfig() exporter.Config {
-	cfg := exporter.Config{Collectors: map[string]bool{}, Compat: f.Compat, Limits: f.Limits, MaxScrapes: f.MaxScrapes}
+	cfg := exporter.Config{Collectors: map[string]bool{}, Compat: f.Compat, Limits: f.Limits, MaxScrapes: f.MaxScrapes,
+		NativeHistograms: f.NativeHistograms}
 	for name, on := range f.collectors {
 		cfg.Collectors[name] = *on
 	}
