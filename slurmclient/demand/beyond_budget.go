@@ -6,7 +6,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 )
 
-// The rules for requests beyond the work budget. Each takes constant time, and none removes an existing worker:
+// The rules for requests beyond the work budget. Each takes constant time for each partition of its list, and none removes an existing worker:
 //
 //   - A job is assigned to the first of a few kinds of nodes that could run it. If none of them could, but the largest nodes are large
 //     enough, it gets whole nodes of the first pool. Which kinds are tried depends on the job too, so that each is tried for some jobs.
@@ -70,8 +70,8 @@ func (p *planner) guessSource(r *request, part int) (placement, int, model.Misfi
 // knownSourcesFor is sourcesFor, but compares no more constraints with sources once these comparisons take too long as well.
 func (p *planner) knownSourcesFor(r *request, part int) (some []int, all bool) {
 	if r.filter != nil && p.work.isExhausted() {
-		some, known := r.filter.sources[part]
-		return some, !known
+		some := r.filter.sources[part]
+		return some, some == nil
 	}
 	return p.sourcesFor(r, part)
 }

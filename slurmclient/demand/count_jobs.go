@@ -39,6 +39,10 @@ func (p *planner) countJobs() {
 			continue
 		}
 		for _, at := range a.pools {
+			if p.work.isCanceled() {
+				return
+			}
+			p.work.spend(stepsPerRefusal)
 			p.refuseInPool(at, r)
 		}
 	}

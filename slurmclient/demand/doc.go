@@ -19,8 +19,8 @@
 // requested in at most one partition and at most one pool.
 //
 // The work is bounded too: Compute counts its elementary steps, never the time. Jobs beyond the budget
-// are estimated in constant time each, and counted as DeviationBudget. Such an estimate rather
-// requests too many nodes than too few, within the Max of each pool, and removes no existing worker.
+// are estimated in constant time each, and counted as DeviationBudget. Such an estimate stays within the
+// Max of each pool and removes no worker with a usable node. It may request fewer new nodes of a pool that only some jobs can use.
 //
 // Stability. One more idle worker never raises Busy plus Pending of a pool. Where the workers of a
 // pool are alike, it raises Required by at most one: summed over all pools, or per pool when no job

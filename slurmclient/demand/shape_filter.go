@@ -9,7 +9,7 @@ import (
 // shapeFilter caches which shapes the jobs with one constraint and one request for disk accept.
 type shapeFilter struct {
 	met     []filterAnswer // by shape, nil until needed
-	sources map[int][]int  // by partition
+	sources map[int][]int  // by partition; nil where all are accepted
 }
 
 type filterAnswer uint8
@@ -76,9 +76,14 @@ func (p *planner) sourcesFor(r *request, part int) (some []int, all bool) {
 				some = append(some, k)
 			}
 		}
+		if len(some) == len(p.Partitions[part].Sources) {
+			some = nil // most constraints that differ are accepted by all, and a list for each would take jobs × pools
+		} else if some == nil {
+			some = []int{}
+		}
 		r.filter.sources[part] = some
 	}
-	return some, false
+	return some, some == nil
 }
 
 // firstSource returns how the jobs of the request run on nodes of the first source of the partition, from the index on, that could run

@@ -11,10 +11,13 @@ const (
 	stepsPerSpread = 4 // how a job divides over a number of nodes
 	stepsPerName   = 4 // looking up the name of a node
 	stepsPerFilter = 4 // evaluating a constraint
+	// counting a job that a pool cannot run, with the reason
+	stepsPerRefusal = 8
 )
 
 // workBudget counts the elementary steps of an estimate. It counts the same for the same input, whatever the speed of the machine. Idle
-// nodes do not affect what is counted until all requests are packed, so that one more of them never changes how they are packed.
+// nodes do not affect what is counted until all requests are packed, but for those that jobs name, so that one more of them rarely
+// changes how they are packed.
 type workBudget struct {
 	// left is how many more steps the estimate can take. Requests beyond them are estimated in constant time.
 	left int

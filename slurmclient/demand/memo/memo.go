@@ -28,8 +28,8 @@ type Memo struct {
 	mu     sync.Mutex // never held during a computation
 	last   inputs
 	answer Answer
-	// running is closed when the computation that is running ends; nil for none.
-	running chan struct{}
+	// turn has an element while an answer is computed. Those that wait to send one get their turn in the order in which they came.
+	turn chan struct{}
 }
 
 type computeFunc func(ctx context.Context, now time.Time, s *slurmclient.Snapshot, pools ...demand.Pool) (demand.Demand, error)
@@ -63,40 +63,38 @@ func (m *Memo) Compute(now time.Time, s *slurmclient.Snapshot, pools ...demand.P
 // answer. When ctx ends, it returns an error soon, and remembers nothing.
 func (m *Memo) ComputeContext(ctx context.Context, now time.Time, s *slurmclient.Snapshot, pools ...demand.Pool) (Answer, error) {
 	of := inputs{s, pools, now}
-	for {
-		answer, wait := m.findOrBegin(of)
-		switch {
-		case answer != nil:
-			return *answer, nil
-		case wait == nil:
-			return m.computeAnswer(ctx, of)
-		}
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return Answer{}, context.Cause(ctx)
-		}
+	answer, turn := m.findAnswer(of)
+	if answer != nil {
+		return *answer, nil
 	}
+	select {
+	case turn <- struct{}{}:
+	case <-ctx.Done():
+		return Answer{}, context.Cause(ctx)
+	}
+	defer func() { <-turn }()
+	if answer, _ := m.findAnswer(of); answer != nil { // another caller has computed it in the meantime
+		return *answer, nil
+	}
+	return m.computeAnswer(ctx, of)
 }
 
-// findOrBegin returns the remembered answer, or a channel that is closed when the running computation ends. If it returns neither, the
-// caller has to compute the answer.
-func (m *Memo) findOrBegin(of inputs) (*Answer, <-chan struct{}) {
+// findAnswer returns the remembered answer, nil for none, and the channel turn.
+func (m *Memo) findAnswer(of inputs) (*Answer, chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.last.answers(of) {
-		m.last.snapshot = of.snapshot
-		answer := m.answer
-		return &answer, nil
+	if m.turn == nil {
+		m.turn = make(chan struct{}, 1)
 	}
-	if m.running != nil {
-		return nil, m.running
+	if !m.last.answers(of) {
+		return nil, m.turn
 	}
-	m.running = make(chan struct{})
-	return nil, nil
+	m.last.snapshot = of.snapshot
+	answer := m.answer
+	return &answer, m.turn
 }
 
-// computeAnswer computes an answer, remembers it, and lets other callers continue.
+// computeAnswer computes an answer and remembers it.
 func (m *Memo) computeAnswer(ctx context.Context, of inputs) (answer Answer, err error) {
 	compute := m.compute
 	if compute == nil {
@@ -107,13 +105,11 @@ func (m *Memo) computeAnswer(ctx context.Context, of inputs) (answer Answer, err
 	answer.Err = slurmclient.Guard("computing the demand",
 		func() { answer.Demand, err = compute(ctx, of.at, of.snapshot, of.pools...) })
 	answer.ComputeTime = time.Since(begin)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	close(m.running)
-	m.running = nil
 	if err != nil {
 		return Answer{}, err
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.last, m.answer = of, answer
 	return answer, nil
 }

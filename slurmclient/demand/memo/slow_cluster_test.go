@@ -3,6 +3,8 @@ package memo
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,6 +129,32 @@ func TestACallerTakesOverFromACanceledOne(t *testing.T) {
 		answer := m.Compute(begin, snapshotOf("slow", 1))
 		if took := time.Since(begin); !answer.Demand.Known || took != time.Minute+slowTime {
 			t.Errorf("the answer after %s is %+v", took, answer)
+		}
+	})
+}
+
+// TestCallersGetTheirTurnInOrder: whoever computes one answer after the other keeps nobody waiting.
+func TestCallersGetTheirTurnInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var order []uint64
+		m := &Memo{compute: func(_ context.Context, _ time.Time, s *slurmclient.Snapshot, _ ...demand.Pool) (demand.Demand, error) {
+			order = append(order, s.Jobs.Sequence) // only one call runs at a time
+			time.Sleep(10 * time.Second)
+			return demand.Demand{Known: true}, nil
+		}}
+		begin, wait := time.Now(), sync.WaitGroup{}
+		wait.Go(func() {
+			for sequence := uint64(1); sequence < 9; sequence += 3 {
+				m.Compute(begin, snapshotOf("busy", sequence))
+			}
+		})
+		for _, sequence := range []uint64{2, 3} {
+			synctest.Wait()
+			wait.Go(func() { m.Compute(begin, snapshotOf("busy", sequence)) })
+		}
+		wait.Wait()
+		if want := []uint64{1, 2, 3, 4, 7}; !slices.Equal(order, want) {
+			t.Errorf("the order is %v, want %v", order, want)
 		}
 	})
 }
