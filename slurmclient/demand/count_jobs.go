@@ -42,7 +42,6 @@ func (p *planner) countJobs() {
 			if p.work.isCanceled() {
 				return
 			}
-			p.work.spend(stepsPerRefusal)
 			p.refuseInPool(at, r)
 		}
 	}

@@ -11,8 +11,6 @@ const (
 	stepsPerSpread = 4 // how a job divides over a number of nodes
 	stepsPerName   = 4 // looking up the name of a node
 	stepsPerFilter = 4 // evaluating a constraint
-	// counting a job that a pool cannot run, with the reason
-	stepsPerRefusal = 8
 )
 
 // workBudget counts the elementary steps of an estimate. It counts the same for the same input, whatever the speed of the machine. Idle
