@@ -112,12 +112,18 @@ func readEfficiency(t *testing.T, cluster *realslurm.Cluster, since time.Time) (
 	}
 	series, ended := numbers.Series{}, 0
 	var job []string
-	memory := 0.0
+	memory, steps, unmeasured := 0.0, 0, 0
 	count := func() {
 		if job == nil || job[3] == "Unknown" {
 			return
 		}
 		ended++
+		if steps == 0 || unmeasured > 0 { // slurmd never told what it used, as of a run that is requeued when it begins
+			for label, owner := range map[string]string{"account": job[1], "user": job[2]} {
+				series[fmt.Sprintf("slurm_%s_ended_jobs_unmeasured_total{%s=%q}", label, label, owner)]++
+			}
+			return
+		}
 		elapsed, cpus := parseNumber(t, job[4]), parseNumber(t, job[5])
 		allocated, err := slurm.ParseTRES(job[6])
 		if err != nil {
@@ -136,6 +142,9 @@ func readEfficiency(t *testing.T, cluster *realslurm.Cluster, since time.Time) (
 	for line := range strings.Lines(out) {
 		fields := strings.Split(strings.TrimSpace(line), "|")
 		if strings.Contains(fields[0], ".") {
+			if steps++; !strings.Contains(fields[8], "mem=") {
+				unmeasured++
+			}
 			for entry := range strings.SplitSeq(fields[8], ",") {
 				if text, is := strings.CutPrefix(entry, "mem="); is {
 					memory = max(memory, parseNumber(t, text))
@@ -144,7 +153,7 @@ func readEfficiency(t *testing.T, cluster *realslurm.Cluster, since time.Time) (
 			continue
 		}
 		count()
-		job, memory = fields, 0
+		job, memory, steps, unmeasured = fields, 0, 0, 0
 	}
 	count()
 	return ended, series
