@@ -58,7 +58,7 @@ func encodeGzipProtobuf(w io.Writer, families []RenderedFamily) error {
 func encodeProtobuf(w io.Writer, families []RenderedFamily) error {
 	e, parser := newEncoder(w, protobufFormat), expfmt.NewTextParser(model.LegacyValidation)
 	for _, f := range families {
-		message, err := f.message(&parser)
+		message, err := f.buildMessage(&parser)
 		if err != nil {
 			return fmt.Errorf("encoding %s as protobuf: %w", f.name, err)
 		}
@@ -72,9 +72,9 @@ func encodeProtobuf(w io.Writer, families []RenderedFamily) error {
 	return nil
 }
 
-// message returns the family as a protobuf message, which shares the samples with the fragments. It
+// buildMessage returns the family as a protobuf message, which shares the samples with the fragments. It
 // is empty if the family has no samples.
-func (f RenderedFamily) message(parser *expfmt.TextParser) (*dto.MetricFamily, error) {
+func (f RenderedFamily) buildMessage(parser *expfmt.TextParser) (*dto.MetricFamily, error) {
 	out := &dto.MetricFamily{}
 	for _, samples := range f.samples {
 		part := samples.gathered

@@ -35,7 +35,7 @@ func (p *planner) countJobs() {
 		}
 		if p.work.isSpent() && len(r.misfits) > 0 {
 			r.Deviations |= model.ExceedsBudget
-			a.refuse(r)
+			a.addRefused(r)
 			continue
 		}
 		for _, at := range a.pools {
@@ -82,8 +82,8 @@ func (p *planner) newListTotals(list string) listTotals {
 	return a
 }
 
-// refuse counts a request that can run nowhere in all pools that serve its partitions, with one reason for all of them.
-func (a *listTotals) refuse(r *request) {
+// addRefused counts a request that can run nowhere in all pools that serve its partitions, with one reason for all of them.
+func (a *listTotals) addRefused(r *request) {
 	worst := slices.Max(r.misfits)
 	if worst == model.MisfitClosed {
 		a.addJobs(r.JobGroup, pending.ClassPartitionLimit, r.jobs)

@@ -86,7 +86,7 @@ func (m *Memo) findAnswer(of inputs) (*Answer, chan struct{}) {
 	if m.turn == nil {
 		m.turn = make(chan struct{}, 1)
 	}
-	if !m.last.answers(of) {
+	if !m.last.areAnswerFor(of) {
 		return nil, m.turn
 	}
 	m.last.snapshot = of.snapshot
@@ -114,8 +114,8 @@ func (m *Memo) computeAnswer(ctx context.Context, of inputs) (answer Answer, err
 	return answer, nil
 }
 
-// answers reports whether the answer that was computed from the inputs is also the answer for others.
-func (i inputs) answers(others inputs) bool {
+// areAnswerFor reports whether the answer that was computed from the inputs is also the answer for others.
+func (i inputs) areAnswerFor(others inputs) bool {
 	return i.snapshot != nil && others.at.Sub(i.at) < MaxAge && hasSameInputs(i.snapshot, others.snapshot) &&
 		slices.EqualFunc(i.pools, others.pools, func(a, b demand.Pool) bool { return reflect.DeepEqual(a, b) })
 }
