@@ -3,11 +3,6 @@
 # array command.
 # Sourced by inside.
 
-# gates prints the flag of the feature gates, if there are any.
-gates() {
-	((${#feature_gates[@]} == 0)) || (IFS=, && echo "--feature-gates=${feature_gates[*]}")
-}
-
 # The data is deleted with the cluster, so etcd does not wait for the disk.
 command_of_etcd() {
 	local pki=$instance/pki client peer

@@ -7,6 +7,8 @@ repo_dir=$(cd "$kube_dir/../.." && pwd)
 source "$repo_dir/hack/process.sh"
 # shellcheck source=hack/kube/node.sh
 source "$kube_dir/node.sh"
+# shellcheck source=hack/kube/machine.sh
+source "$kube_dir/machine.sh"
 # shellcheck source=hack/kube/dns.sh
 source "$kube_dir/dns.sh"
 
@@ -16,6 +18,11 @@ etcd_peer_port() { echo $((port_base + 1)); }
 apiserver_port() { echo $((port_base + 2)); }
 controller_manager_port() { echo $((port_base + 3)); }
 scheduler_port() { echo $((port_base + 4)); }
+
+# gates prints the flag of the feature gates, if there are any.
+gates() {
+	((${#feature_gates[@]} == 0)) || (IFS=, && echo "--feature-gates=${feature_gates[*]}")
+}
 
 # need_linux ends the script if real Kubernetes cannot run here.
 need_linux() {

@@ -53,7 +53,7 @@ make_cgroups() {
 # cgroups and, for a moment, the link.
 sweep_node() {
 	local folder
-	ip link del "$(node_link)" 2>/dev/null || true
+	ip link del "$(node_link)" 2>/dev/null || true # and with it the routes to machines
 	for folder in $(hierarchies); do
 		[[ -d $folder/$(node_cgroup) ]] || continue
 		find "$folder/$(node_cgroup)" -depth -type d -exec rmdir {} +
@@ -108,6 +108,7 @@ furnish_node() {
 	mkdir "$root/roots"
 	mount --bind "$image_roots" "$root/roots"
 	mount -o remount,bind,ro "$root/roots"
+	((machines == 0)) || furnish_for_machines "$root"
 	mount --rbind /dev "$root/dev"
 	mount --rbind /sys "$root/sys"
 	mount -t proc proc "$root/proc"

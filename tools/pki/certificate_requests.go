@@ -12,6 +12,14 @@ type controlPlane struct {
 	server string
 	node   string
 	ips    []net.IP
+	// machines are the nodes beside node.
+	machines []machine
+}
+
+// machine is a node with the certificate kubelet-NAME.
+type machine struct {
+	name string
+	ip   net.IP
 }
 
 // certificateRequest is one certificate to create.
@@ -29,8 +37,12 @@ type certificateRequest struct {
 func (controlPlane) authorities() []string { return []string{"ca", "front-proxy-ca", "etcd-ca"} }
 
 // users returns the names of the users that get a kubeconfig.
-func (controlPlane) users() []string {
-	return []string{"admin", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "coredns"}
+func (p controlPlane) users() []string {
+	users := []string{"admin", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "coredns"}
+	for _, m := range p.machines {
+		users = append(users, "kubelet-"+m.name)
+	}
+	return users
 }
 
 func (p controlPlane) requests() []certificateRequest {
@@ -44,7 +56,7 @@ func (p controlPlane) requests() []certificateRequest {
 		"kubernetes.default.svc.cluster.local"}
 	// The first address of the service range is that of Service kubernetes.
 	addresses := append([]net.IP{net.IPv4(10, 96, 0, 1)}, p.ips...)
-	return []certificateRequest{
+	requests := []certificateRequest{
 		{"apiserver", "ca", name("kube-apiserver"), server, service, addresses},
 		{"apiserver-kubelet-client", "ca", name("kube-apiserver-kubelet-client", "system:masters"), client, nil, nil},
 		{"admin", "ca", name("admin", "system:masters"), client, nil, nil},
@@ -57,4 +69,10 @@ func (p controlPlane) requests() []certificateRequest {
 		{"etcd", "etcd-ca", name("etcd"), both, []string{"localhost"}, []net.IP{net.IPv4(127, 0, 0, 1)}},
 		{"apiserver-etcd-client", "etcd-ca", name("kube-apiserver-etcd-client"), client, nil, nil},
 	}
+	for _, m := range p.machines {
+		requests = append(requests, certificateRequest{
+			"kubelet-" + m.name, "ca", name("system:node:"+m.name, "system:nodes"), both, []string{m.name}, []net.IP{m.ip},
+		})
+	}
+	return requests
 }

@@ -19,11 +19,25 @@ func main() {
 	flag.StringVar(&p.server, "server", "", "URL of the API server in the kubeconfigs")
 	flag.StringVar(&p.node, "node", "node", "name of the node")
 	flag.StringVar(&ips, "ips", "127.0.0.1", "addresses of the API server and of the kubelet, with commas between")
+	flag.Func("machines", "further nodes and their addresses, as NAME=ADDRESS with commas between", p.addMachines)
 	flag.Parse()
 	if err := writePKI(p, ips); err != nil {
 		fmt.Fprintln(os.Stderr, "pki:", err)
 		os.Exit(1)
 	}
+}
+
+// addMachines adds the nodes in text.
+func (p *controlPlane) addMachines(text string) error {
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' }) {
+		name, address, _ := strings.Cut(part, "=")
+		ip := net.ParseIP(address)
+		if name == "" || ip == nil {
+			return fmt.Errorf("not NAME=ADDRESS: %q", part)
+		}
+		p.machines = append(p.machines, machine{name, ip})
+	}
+	return nil
 }
 
 func writePKI(p controlPlane, ips string) error {

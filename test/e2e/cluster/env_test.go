@@ -105,13 +105,14 @@ func execNamespaces(namespaces []string) []string {
 // startBareKube starts Kubernetes with a node and the images.
 func startBareKube(t *testing.T) *realkube.Cluster {
 	t.Helper()
-	return startKubeOfFamily(t, "")
+	return startKubeWith(t, realkube.Config{})
 }
 
-// startKubeOfFamily starts Kubernetes with addresses of a family, see realkube.Config.
-func startKubeOfFamily(t *testing.T, ipFamily string) *realkube.Cluster {
+// startKubeWith starts Kubernetes with a node, the images, and what is configured.
+func startKubeWith(t *testing.T, config realkube.Config) *realkube.Cluster {
 	t.Helper()
-	kube, err := realkube.Start(t.Context(), realkube.Config{Kubelet: true, IPFamily: ipFamily, Name: "cluster"})
+	config.Kubelet, config.Name = true, "cluster"
+	kube, err := realkube.Start(t.Context(), config)
 	must(t, err)
 	t.Cleanup(func() { must(t, kube.Close()) })
 	images := []string{"slurm-operator", "slurm-metrics-adapter", "slurm-agent", "services:dev", "slurmctld:26.05",

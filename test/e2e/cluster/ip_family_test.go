@@ -5,6 +5,8 @@ package cluster
 import (
 	"strings"
 	"testing"
+
+	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
 // TestStackOfIPFamilies installs the stack where pods and Services have addresses of IPv6, alone or after those of IPv4, with each release of
@@ -13,7 +15,7 @@ func TestStackOfIPFamilies(t *testing.T) {
 	for _, family := range []string{"ipv6", "dual"} {
 		for _, version := range versions {
 			t.Run(family+"/"+version, func(t *testing.T) {
-				s := startStackOfFamily(t, version, family)
+				s := startStackOn(t, version, realkube.Config{IPFamily: family})
 				s.runStack("install", valuesOfRelease(version)...)
 				s.awaitReady()
 				s.testJobFromZero()

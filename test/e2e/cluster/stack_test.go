@@ -49,11 +49,11 @@ func TestStack(t *testing.T) {
 // startStack starts a Kubernetes cluster that has nothing of ours, with a directory for a release of Slurm.
 func startStack(t *testing.T, version string) stackEnv {
 	t.Helper()
-	return startStackOfFamily(t, version, "")
+	return startStackOn(t, version, realkube.Config{})
 }
 
-// startStackOfFamily is startStack with addresses of a family, see realkube.Config.
-func startStackOfFamily(t *testing.T, version, ipFamily string) stackEnv {
+// startStackOn is startStack on a configured cluster.
+func startStackOn(t *testing.T, version string, config realkube.Config) stackEnv {
 	t.Helper()
 	if missing := realkube.MissingNodeRequirement(); missing != "" {
 		t.Skip(missing)
@@ -61,7 +61,7 @@ func startStackOfFamily(t *testing.T, version, ipFamily string) stackEnv {
 	if !*long {
 		t.Skip("it runs only with -long")
 	}
-	s := stackEnv{&env{T: t, kube: startKubeOfFamily(t, ipFamily), namespace: "slurm", ctld: "slurm-controller-0",
+	s := stackEnv{&env{T: t, kube: startKubeWith(t, config), namespace: "slurm", ctld: "slurm-controller-0",
 		login: "slurm-login-main"}}
 	t.Cleanup(func() {
 		if t.Failed() {

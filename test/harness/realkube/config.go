@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // Config configures a cluster. The zero value is a stock control plane without nodes.
@@ -13,6 +14,9 @@ type Config struct {
 	Kubelet bool
 	// IPFamily is the family of the addresses of pods and Services with Kubelet: "ipv4", also if it is empty, "ipv6", or "dual".
 	IPFamily string
+	// Machines adds that many nodes with Kubelet, machine-1 and so on, at most 4. They are virtual machines with cgroup v2 and
+	// the label node.kubernetes.io/instance-type=machine; without virtualization by the processor they are ten times slower.
+	Machines int
 	// Name is the cluster's name in messages. Empty means "dev".
 	Name string
 	// APIServerArgs, ControllerManagerArgs and SchedulerArgs are additional
@@ -41,6 +45,9 @@ func (c Config) flags() []string {
 	}
 	if c.IPFamily != "" {
 		add("--ip-family", c.IPFamily)
+	}
+	if c.Machines > 0 {
+		add("--machines", strconv.Itoa(c.Machines))
 	}
 	add("--apiserver-arg", c.APIServerArgs...)
 	add("--controller-manager-arg", c.ControllerManagerArgs...)

@@ -1,0 +1,64 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/test/harness/realkube"
+)
+
+// TestConfinement runs jobs on two Kubernetes nodes with cgroup v2, each with one worker as by default, and with the cgroup.conf of
+// docs/examples/gpus: a job gets its cores, its memory and its devices, and no more. It runs with -long.
+func TestConfinement(t *testing.T) {
+	for _, version := range versions {
+		t.Run(version, func(t *testing.T) {
+			s := startStackOn(t, version, realkube.Config{Machines: 2})
+			s.runStack("install", append(valuesOfRelease(version), "--values", "testdata/machines.values.yaml", "--values",
+				filepath.Join("..", "..", "..", "docs", "examples", "gpus", "values.yaml"), "--values", "testdata/devices.values.yaml")...)
+			s.awaitReady()
+			s.testOneWorkerForEachNode()
+			s.testConfinedJobs()
+			s.runHelm("uninstall", "slurm", "--wait", "--timeout", "5m")
+		})
+	}
+}
+
+// testOneWorkerForEachNode runs a job on two workers, which are on two Kubernetes nodes.
+func (s stackEnv) testOneWorkerForEachNode() {
+	s.Helper()
+	job := s.submit("-N", "2", "--wrap", "srun sleep 60")
+	s.awaitState(job, "RUNNING")
+	nodes := strings.Fields(s.kubectl("get", "pods", "-l", "app.kubernetes.io/name=slurmd", "-o", "jsonpath={.items[*].spec.nodeName}"))
+	slices.Sort(nodes)
+	if !slices.Equal(nodes, []string{"machine-1", "machine-2"}) {
+		s.Errorf("the workers are on the nodes %v", nodes)
+	}
+	s.slurm("scancel", job)
+}
+
+// testConfinedJobs runs jobs that try to use what they have not requested.
+func (s stackEnv) testConfinedJobs() {
+	s.Helper()
+	const folder = `/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)`
+	for _, tc := range []struct {
+		name, want string
+		args       []string
+	}{
+		{"a job sees its core", "COMPLETED", []string{"-n", "1", "--wrap", `[ "$(nproc)" = 1 ]`}},
+		{"a job sees both cores", "COMPLETED", []string{"-n", "1", "-c", "2", "--wrap", `[ "$(nproc)" = 2 ]`}},
+		{"a job stays on its core", "FAILED", []string{"-n", "1", "--wrap", "taskset -c 0,1 true && [ $(taskset -c 0,1 nproc) = 2 ]"}},
+		{"a job has its memory", "COMPLETED", []string{"--mem", "300", "--wrap", "head -c 100M /dev/zero | tail >/dev/null"}},
+		{"a job has no more memory", "OUT_OF_MEMORY", []string{"--mem", "50", "--wrap", "head -c 300M /dev/zero | tail >/dev/null; " +
+			"grep . " + folder + "/../memory.max"}},
+		{"a job opens its device", "COMPLETED", []string{"-p", "h100", "--gres=gpu:h100:1", "--wrap", "head -c 1 /dev/vcs"}},
+		{"a job opens no device of others", "FAILED", []string{"-p", "h100", "--gres=gpu:h100:1", "--wrap", "head -c 1 /dev/vcsa"}},
+		{"a job without GPU opens none", "FAILED", []string{"-p", "h100", "--wrap", "head -c 1 /dev/vcs"}},
+	} {
+		s.Logf("%s: %s", tc.name, strings.Join(tc.args, " "))
+		s.awaitState(s.submit(tc.args...), tc.want)
+	}
+}
