@@ -30,12 +30,11 @@ func AgentMount() corev1.VolumeMount {
 
 // AddKeysAgent adds a sidecar to a pod that gives the daemon in its first container the keys of auth/slurm: the
 // slurm.key of a Secret, or the key set that follows it. Both must be able to see each other's processes. The
-// daemon runs as root, and so must the sidecar, which sends it a signal.
-func AddKeysAgent(spec *corev1.PodSpec, daemon, image string, policy corev1.PullPolicy, key corev1.SecretKeySelector) {
+// daemon runs as root, and so must the sidecar, which sends it a signal. resources are the daemon's.
+func AddKeysAgent(spec *corev1.PodSpec, daemon, image string, policy corev1.PullPolicy, key corev1.SecretKeySelector,
+	resources corev1.ResourceRequirements) {
 	security := RestrictedContext()
 	security.RunAsUser, security.RunAsGroup, security.RunAsNonRoot = new(int64(0)), new(int64(0)), new(false)
-	small := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"),
-		corev1.ResourceMemory: resource.MustParse("32Mi")}
 	agent := corev1.Container{
 		Name:            ContainerKeys,
 		Image:           image,
@@ -44,8 +43,7 @@ func AddKeysAgent(spec *corev1.PodSpec, daemon, image string, policy corev1.Pull
 		RestartPolicy:   new(corev1.ContainerRestartPolicyAlways),
 		Ports:           []corev1.ContainerPort{ContainerPortAgent()},
 		StartupProbe:    newStartedProbe(),
-		// Equal, so that a pod whose daemon has equal ones keeps its quality of service.
-		Resources: corev1.ResourceRequirements{Requests: small, Limits: small},
+		Resources:       keysResources(resources),
 		VolumeMounts: []corev1.VolumeMount{{Name: VolumeKeys, MountPath: keysDir},
 			{Name: volumeWanted, MountPath: wantedDir, ReadOnly: true}},
 		SecurityContext: security,
@@ -56,6 +54,21 @@ func AddKeysAgent(spec *corev1.PodSpec, daemon, image string, policy corev1.Pull
 	first.VolumeMounts = append(first.VolumeMounts, corev1.VolumeMount{Name: VolumeKeys, MountPath: keysDir,
 		ReadOnly: true})
 	first.Env = append(first.Env, KeyVariables(keysDir)...)
+}
+
+// keysResources returns the resources of the sidecar beside a daemon with the given ones. All containers of a pod with limits need
+// some, or the kernel limits the pod, and with it Slurm's jobs, not at all. With a hundredth of a CPU the sidecar takes three seconds to start, and
+// the daemon starts after it. A pod whose daemon has equal requests and limits keeps its quality of service (Guaranteed), so there the
+// sidecar has equal ones, too.
+func keysResources(daemon corev1.ResourceRequirements) corev1.ResourceRequirements {
+	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}
+	limits := requests.DeepCopy()
+	limit, limited := daemon.Limits[corev1.ResourceCPU]
+	request, requested := daemon.Requests[corev1.ResourceCPU]
+	if !limited || requested && request.Cmp(limit) < 0 {
+		limits[corev1.ResourceCPU] = resource.MustParse("100m")
+	}
+	return corev1.ResourceRequirements{Requests: requests, Limits: limits}
 }
 
 // workerKeysVolume returns the volume with the keys that slurmd should have, and the time of the last request to

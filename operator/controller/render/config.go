@@ -20,6 +20,23 @@ import (
 // systemd (cgroup.conf(5), IgnoreSystemd).
 const cgroupConf = "CgroupPlugin=autodetect\nIgnoreSystemd=yes\n"
 
+// withoutSystemd returns the user's cgroup.conf, with a line that lets slurmd start without systemd unless it has a setting of systemd
+// itself: in a pod slurmd finds no systemd, and would end. On a host with systemd the line does nothing (cgroup.conf(5),
+// IgnoreSystemdOnFailure).
+func withoutSystemd(text string) string {
+	for _, setting := range slurmconf.ParseSettings(text) {
+		switch strings.ToLower(setting.Name) {
+		case "ignoresystemd", "ignoresystemdonfailure", "include":
+			return text
+		case "cgroupplugin":
+			if strings.EqualFold(setting.Value, "disabled") {
+				return text
+			}
+		}
+	}
+	return "IgnoreSystemdOnFailure=yes\n" + text
+}
+
 // maxConfigSize is the size in bytes that a ConfigMap may have (Kubernetes' limit is 1 MiB, with the
 // metadata).
 const maxConfigSize = 1<<20 - 16<<10
@@ -54,7 +71,9 @@ func ConfigMap(in Input) (*corev1.ConfigMap, error) {
 			files[name] = content
 		}
 	}
-	if _, has := files["cgroup.conf"]; !has {
+	if text, has := files["cgroup.conf"]; has {
+		files["cgroup.conf"] = withoutSystemd(text)
+	} else {
 		files["cgroup.conf"] = cgroupConf
 	}
 	size := 0

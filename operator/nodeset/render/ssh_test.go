@@ -50,7 +50,7 @@ func TestSSH(t *testing.T) {
 			func(_ corev1.PodSpec, _, sssd corev1.Container) bool { return sssd.StartupProbe == nil }},
 		{"a command of the user takes the place of the one that starts sshd", withSSH + ", slurmd: {command: [/entry]}",
 			func(_ corev1.PodSpec, slurmd, _ corev1.Container) bool {
-				return slices.Equal(slurmd.Command, []string{"/entry"})
+				return slices.Equal(commandOf(slurmd), []string{"/entry"})
 			}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestSSH(t *testing.T) {
 func TestSSHChangesNothingElse(t *testing.T) {
 	plain, ssh := slurmdOf(t, newInput(t, "")), slurmdOf(t, newInput(t, withSSH))
 	if ssh.ReadinessProbe.String() != plain.ReadinessProbe.String() || ssh.Lifecycle.String() != plain.Lifecycle.String() ||
-		!slices.Equal(ssh.Args, plain.Args) || ssh.Command[len(ssh.Command)-1] != plain.Command[0] {
+		!slices.Equal(ssh.Args, plain.Args) || ssh.Command[len(ssh.Command)-1] != plain.Command[len(plain.Command)-1] {
 		t.Errorf("slurmd differs:\n%+v\n%+v", plain, ssh)
 	}
 }

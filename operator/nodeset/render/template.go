@@ -32,6 +32,7 @@ func Template(in Input) (corev1.PodTemplateSpec, error) {
 	if spec.HasSSH() {
 		sshd.UseDaemonImage(&out.Spec)
 	}
+	showOwnCgroup(&out.Spec)
 	meta := spec.Template.Metadata
 	out.Labels = podspec.MergeMaps(meta.Labels, in.sharedLabels())
 	out.Annotations = podspec.MergeMaps(meta.Annotations, in.Hashes)

@@ -46,11 +46,11 @@ func TestWhatAUserWritesWins(t *testing.T) {
 			corev1.LifecycleHandler{Sleep: &corev1.SleepAction{}}},
 		{"another command, with our arguments", "slurmd: {command: [/entry]}",
 			func(p corev1.PodSpec) any {
-				return strings.Join(append(p.Containers[0].Command, p.Containers[0].Args[:2]...), " ")
+				return strings.Join(append(commandOf(p.Containers[0]), p.Containers[0].Args[:2]...), " ")
 			}, "/entry -D -Z"},
 		{"another command with its arguments", "slurmd: {command: [/entry], args: [a]}",
 			func(p corev1.PodSpec) any {
-				return strings.Join(append(p.Containers[0].Command, p.Containers[0].Args...), " ")
+				return strings.Join(append(commandOf(p.Containers[0]), p.Containers[0].Args...), " ")
 			}, "/entry a"},
 		{"arguments after ours", "slurmd: {args: [-v]}",
 			func(p corev1.PodSpec) any {

@@ -11,12 +11,20 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
+// machines are the Kubernetes nodes with cgroup v2.
+var machines = []string{"machine-1", "machine-2"}
+
 // TestConfinement runs jobs on two Kubernetes nodes with cgroup v2, each with one worker as by default, and with the cgroup.conf of
 // docs/examples/gpus: a job gets its cores, its memory and its devices, and no more. It runs with -long.
 func TestConfinement(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			s := startStackOn(t, version, realkube.Config{Machines: 2})
+			for _, node := range machines {
+				_, err := s.kube.Kubectl(t.Context(), "patch", "node", node, "--subresource=status", "--type=merge", "-p",
+					`{"status":{"capacity":{"nvidia.com/gpu":"2"}}}`)
+				must(t, err)
+			}
 			s.runStack("install", append(valuesOfRelease(version), "--values", "testdata/machines.values.yaml", "--values",
 				filepath.Join("..", "..", "..", "docs", "examples", "gpus", "values.yaml"), "--values", "testdata/devices.values.yaml")...)
 			s.awaitReady()
@@ -34,7 +42,7 @@ func (s stackEnv) testOneWorkerForEachNode() {
 	s.awaitState(job, "RUNNING")
 	nodes := strings.Fields(s.kubectl("get", "pods", "-l", "app.kubernetes.io/name=slurmd", "-o", "jsonpath={.items[*].spec.nodeName}"))
 	slices.Sort(nodes)
-	if !slices.Equal(nodes, []string{"machine-1", "machine-2"}) {
+	if !slices.Equal(nodes, machines) {
 		s.Errorf("the workers are on the nodes %v", nodes)
 	}
 	s.slurm("scancel", job)
