@@ -27,10 +27,7 @@ var slurmdOptions = map[string][]string{
 }
 
 // everySlurmd are the values of slurmdOptions that every slurmd can use, by option. One that is not set is empty.
-var everySlurmd = map[string][]string{
-	"TopologyPlugin":         {"", "topology/default", "topology/tree", "topology/block"},
-	"IgnoreSystemdOnFailure": {"yes"},
-}
+var everySlurmd = map[string][]string{"TopologyPlugin": {"", "topology/default", "topology/tree", "topology/block"}}
 
 // slurmdFiles are the files whose folders slurmd must be able to make, that of node_features/helpers, with which slurmd ends if a
 // feature has two programs, and that of the plugins AcctGather, some of which require lines (acct_gather.conf(5); not measured).

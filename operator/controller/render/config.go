@@ -20,13 +20,12 @@ import (
 // systemd (cgroup.conf(5), IgnoreSystemd).
 const cgroupConf = "CgroupPlugin=autodetect\nIgnoreSystemd=yes\n"
 
-// withoutSystemd returns the user's cgroup.conf, with a line that lets slurmd start without systemd unless it has a setting of systemd
-// itself: in a pod slurmd finds no systemd, and would end. On a host with systemd the line does nothing (cgroup.conf(5),
-// IgnoreSystemdOnFailure).
+// withoutSystemd returns the user's cgroup.conf of a cluster with workers, with the line of cgroupConf on systemd unless it has a setting
+// of systemd itself: slurmd finds no systemd in its pod, and ends, also with IgnoreSystemdOnFailure (26.05, measured).
 func withoutSystemd(text string) string {
 	for _, setting := range slurmconf.ParseSettings(text) {
 		switch strings.ToLower(setting.Name) {
-		case "ignoresystemd", "ignoresystemdonfailure", "include":
+		case "ignoresystemd", "include":
 			return text
 		case "cgroupplugin":
 			if strings.EqualFold(setting.Value, "disabled") {
@@ -34,7 +33,7 @@ func withoutSystemd(text string) string {
 			}
 		}
 	}
-	return "IgnoreSystemdOnFailure=yes\n" + text
+	return "IgnoreSystemd=yes\n" + text
 }
 
 // maxConfigSize is the size in bytes that a ConfigMap may have (Kubernetes' limit is 1 MiB, with the
@@ -71,10 +70,10 @@ func ConfigMap(in Input) (*corev1.ConfigMap, error) {
 			files[name] = content
 		}
 	}
-	if text, has := files["cgroup.conf"]; has {
-		files["cgroup.conf"] = withoutSystemd(text)
-	} else {
+	if text, has := files["cgroup.conf"]; !has {
 		files["cgroup.conf"] = cgroupConf
+	} else if len(in.NodeSets) > 0 {
+		files["cgroup.conf"] = withoutSystemd(text)
 	}
 	size := 0
 	for name, content := range files {

@@ -4,12 +4,13 @@ import "testing"
 
 func TestWithoutSystemd(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
-		{"limits alone", "ConstrainCores=yes\n", "IgnoreSystemdOnFailure=yes\nConstrainCores=yes\n"},
-		{"an empty file", "", "IgnoreSystemdOnFailure=yes\n"},
-		{"a comment", "# IgnoreSystemd=yes\n", "IgnoreSystemdOnFailure=yes\n# IgnoreSystemd=yes\n"},
+		{"limits alone", "ConstrainCores=yes\n", "IgnoreSystemd=yes\nConstrainCores=yes\n"},
+		{"an empty file", "", "IgnoreSystemd=yes\n"},
+		{"a comment", "# IgnoreSystemd=yes\n", "IgnoreSystemd=yes\n# IgnoreSystemd=yes\n"},
 		{"without systemd", "ignoresystemd=yes\n", "ignoresystemd=yes\n"},
-		{"systemd or nothing", "IgnoreSystemdOnFailure=no\n", "IgnoreSystemdOnFailure=no\n"},
-		{"a plugin", "CgroupPlugin=cgroup/v2\n", "IgnoreSystemdOnFailure=yes\nCgroupPlugin=cgroup/v2\n"},
+		{"systemd if there is one", "IgnoreSystemdOnFailure=yes\n", "IgnoreSystemd=yes\nIgnoreSystemdOnFailure=yes\n"},
+		{"with systemd", "IgnoreSystemd=no\n", "IgnoreSystemd=no\n"},
+		{"a plugin", "CgroupPlugin=cgroup/v2\n", "IgnoreSystemd=yes\nCgroupPlugin=cgroup/v2\n"},
 		{"no cgroups", "CgroupPlugin=Disabled\n", "CgroupPlugin=Disabled\n"},
 		{"another file", "Include site.conf\n", "Include site.conf\n"},
 	} {
