@@ -238,10 +238,12 @@ func TestGPUsOfJobsThatSlurmctldDoesNotCount(t *testing.T) {
 		want   []string // samples
 		absent []string // names
 	}{
-		{"they follow from what the job has", func(j *slurm.Job) { j.TRESPerNode, j.GRESAllocated = "gres/gpu:2", "gres/gpu=2" },
+		{"they follow from what the job has", func(j *slurm.Job) {
+			j.EditDetails(func(d *slurm.JobDetails) { d.TRESPerNode, d.GRESAllocated = "gres/gpu:2", "gres/gpu=2" })
+		},
 			[]string{`slurm_user_gpus{user="gina",state="running"} 2`, `slurm_account_gpus{account="vision",state="running"} 2`,
 				`slurm_user_gpus{user="gina",state="pending"} 0`}, nil},
-		{"they do not", func(j *slurm.Job) { j.TRESPerSocket = "gres/gpu:1" },
+		{"they do not", func(j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.TRESPerSocket = "gres/gpu:1" }) },
 			[]string{`slurm_user_gpus{user="gina",state="pending"} 0`, `slurm_user_gpus{user="alice",state="running"} 0`},
 			[]string{`slurm_user_gpus{user="gina",state="running"}`, `slurm_account_gpus{account="vision",state="running"}`,
 				`slurm_jobs_gpus{state="running"}`}},
@@ -249,7 +251,7 @@ func TestGPUsOfJobsThatSlurmctldDoesNotCount(t *testing.T) {
 		s := exportertest.SmallCluster()
 		s.Jobs.Value = append(s.Jobs.Value, exportertest.NewJob(100, func(j *slurm.Job) {
 			exportertest.SetRunning(j)
-			j.UserName, j.UserID, j.Account = "gina", 3100, "vision"
+			j.EditOwner(func(o *slurm.JobOwner) { o.UserName, o.UserID, o.Account = "gina", 3100, "vision" })
 			tc.change(j)
 		}))
 		e := renderedExporter(t, s, cfg)

@@ -48,9 +48,9 @@ func aJob(id uint32, partitions, reason string) *slurm.Job {
 		ID: id, Partition: partitions, State: slurm.JobState{Base: slurm.JobPending}, Reason: reason,
 		Priority:   slurm.Num(100),
 		SubmitTime: submitted, EligibleTime: submitted, LastSchedEval: submitted,
-		NodeCount: slurm.Num(1), CPUs: slurm.Num(8), Tasks: slurm.Num(1), CPUsPerTask: slurm.Num(8),
-		MinCPUsPerNode: slurm.Num(8), Shared: "none",
-		ArrayTaskID: slurm.Unset(),
+		NodeCount: slurm.Num(1), CPUs: slurm.Num(8), Tasks: slurm.Num(1),
+		SharedDetails: slurm.ShareDetails(slurm.JobDetails{CPUsPerTask: slurm.Num(8), MinCPUsPerNode: slurm.Num(8), Shared: "none"}),
+		ArrayTaskID:   slurm.Unset(),
 	}
 }
 

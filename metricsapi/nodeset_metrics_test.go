@@ -43,7 +43,8 @@ func testNodeSets(change ...func(*slurmclient.Snapshot)) nodeSetList {
 	held, large, wide := aJob(4, "a", "JobHeldUser"), aJob(7, "a", "Resources"), aJob(8, "a", "BadConstraints")
 	held.Hold = true
 	large.NodeCount, large.CPUs, large.Tasks = slurm.Num(50), slurm.Num(400), slurm.Num(50)
-	wide.MinCPUsPerNode, wide.CPUs, wide.CPUsPerTask = slurm.Num(64), slurm.Num(64), slurm.Num(64)
+	wide.CPUs = slurm.Num(64)
+	wide.EditDetails(func(d *slurm.JobDetails) { d.MinCPUsPerNode, d.CPUsPerTask = slurm.Num(64), slurm.Num(64) })
 	array := aJob(6, "a", "Resources")
 	array.ArrayJobID, array.ArrayTasks = 6, "1-3"
 	s := snapshotOf(

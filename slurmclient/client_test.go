@@ -399,7 +399,7 @@ func TestUnchangedRecordsAreTheSameObject(t *testing.T) {
 		}
 		changes := slurmclient.JobChanges(first, third)
 		if len(changes) != 1 || changes[0].Old == nil || changes[0].New == nil || changes[0].Old == changes[0].New ||
-			*changes[0].Old == *changes[0].New {
+			changes[0].Old.Same(changes[0].New) {
 			t.Errorf("the changes are %+v", changes)
 		}
 	})

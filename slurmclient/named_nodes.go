@@ -20,7 +20,7 @@ func checkNamedNodes(s *Snapshot, changed Resource) error {
 	case Jobs:
 		for _, j := range s.Jobs.Value {
 			c.countNodes(j.Nodes)
-			c.countNodes(j.ScheduledNodes)
+			c.countNodes(j.ScheduledNodes())
 		}
 	case Reservations:
 		for _, r := range s.Reservations.Value {

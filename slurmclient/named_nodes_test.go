@@ -48,8 +48,9 @@ func TestObjectsThatNameTooManyNodesAreNoReading(t *testing.T) {
 func TestUsersWhoNameManyNodesHideNoJobs(t *testing.T) {
 	s := &Snapshot{}
 	for id := range 1_000 {
-		s.Jobs.Value = append(s.Jobs.Value, &slurm.Job{ID: uint32(id + 1), RequiredNodes: fmt.Sprintf("n%d", id),
-			ExcludedNodes: fmt.Sprintf("n[0-%d],n[%d-9999]", id, id+2)})
+		s.Jobs.Value = append(s.Jobs.Value, &slurm.Job{ID: uint32(id + 1),
+			SharedDetails: slurm.ShareDetails(slurm.JobDetails{RequiredNodes: fmt.Sprintf("n%d", id),
+				ExcludedNodes: fmt.Sprintf("n[0-%d],n[%d-9999]", id, id+2)})})
 	}
 	if err := checkNamedNodes(s, Jobs); err != nil {
 		t.Error(err)
@@ -60,7 +61,8 @@ func TestUsersWhoNameManyNodesHideNoJobs(t *testing.T) {
 func TestEqualListsNameTheirNodesOnce(t *testing.T) {
 	s := &Snapshot{}
 	for id := range 100_000 {
-		s.Jobs.Value = append(s.Jobs.Value, &slurm.Job{ID: uint32(id + 1), Nodes: fmt.Sprintf("n%d", id%10_000), ScheduledNodes: "n[0-9999]"})
+		s.Jobs.Value = append(s.Jobs.Value, &slurm.Job{ID: uint32(id + 1), Nodes: fmt.Sprintf("n%d", id%10_000),
+			SharedDetails: slurm.ShareDetails(slurm.JobDetails{ScheduledNodes: "n[0-9999]"})})
 	}
 	if err := checkNamedNodes(s, Jobs); err != nil {
 		t.Error(err)

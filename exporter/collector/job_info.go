@@ -35,7 +35,7 @@ func jobInfoCollector() exposition.Collector {
 			"`slurm_jobs_without_info` counts the running jobs that have none.",
 		Families: []exposition.Family{
 			perJob("slurm_job_info", "1 for a running job.", func(j *slurm.Job, id string, out *exposition.Samples) {
-				out.AddCount(1, id, j.Name, j.UserName, j.Account, j.QOS, j.Partition)
+				out.AddCount(1, id, j.Name, j.UserName(), j.Account(), j.QOS(), j.Partition)
 			}, "job_name", "user", "account", "qos", "partition"),
 			perJob("slurm_job_node_info", "1 for each node of a running job.", func(j *slurm.Job, id string, out *exposition.Samples) {
 				names, err := hostlist.All(j.Nodes)

@@ -66,17 +66,17 @@ type ownerKind struct {
 }
 
 func accountsOfJobs() *ownerKind {
-	return &ownerKind{label: "account", noun: "account", ownerOf: func(j *slurm.Job) string { return j.Account }, hasWaits: true,
+	return &ownerKind{label: "account", noun: "account", ownerOf: func(j *slurm.Job) string { return j.Account() }, hasWaits: true,
 		amounts: func(t *tally.JobTotals) map[string]*tally.Jobs { return t.ByAccount }}
 }
 
 func qosOfJobs() *ownerKind {
-	return &ownerKind{label: "qos", noun: "QOS", ownerOf: func(j *slurm.Job) string { return j.QOS }, hasWaits: true,
+	return &ownerKind{label: "qos", noun: "QOS", ownerOf: func(j *slurm.Job) string { return j.QOS() }, hasWaits: true,
 		amounts: func(t *tally.JobTotals) map[string]*tally.Jobs { return t.ByQOS }}
 }
 
 func usersOfJobs() *ownerKind {
-	return &ownerKind{label: "user", noun: "user", ownerOf: func(j *slurm.Job) string { return j.UserName },
+	return &ownerKind{label: "user", noun: "user", ownerOf: func(j *slurm.Job) string { return j.UserName() },
 		amounts: func(t *tally.JobTotals) map[string]*tally.Jobs { return t.ByUser }}
 }
 

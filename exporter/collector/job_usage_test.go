@@ -25,7 +25,8 @@ func jobReading(second int, jobs ...*slurm.Job) *slurmclient.Snapshot {
 func runningJob(id uint32, account string, gpus int) *slurm.Job {
 	return exportertest.NewJob(id, func(j *slurm.Job) {
 		exportertest.SetRunning(j)
-		j.Account, j.TRESAllocated = account, fmt.Sprintf("cpu=4,mem=1G,node=1,gres/gpu=%d", gpus)
+		j.TRESAllocated = fmt.Sprintf("cpu=4,mem=1G,node=1,gres/gpu=%d", gpus)
+		j.EditOwner(func(o *slurm.JobOwner) { o.Account = account })
 	})
 }
 
@@ -39,10 +40,11 @@ func recordUsage(t *testing.T, readings ...*slurmclient.Snapshot) map[string]flo
 }
 
 func TestJobUsage(t *testing.T) {
-	pending := exportertest.NewJob(3, func(j *slurm.Job) { j.Account = "hpc" })
+	pending := exportertest.NewJob(3, func(j *slurm.Job) { j.EditOwner(func(o *slurm.JobOwner) { o.Account = "hpc" }) })
 	started := runningJob(3, "hpc", 1)
 	unknown := runningJob(4, "ml", 0)
-	unknown.TRESPerSocket, unknown.TRESAllocated = "gres/gpu:1", "cpu=4,mem=1G,node=1"
+	unknown.TRESAllocated = "cpu=4,mem=1G,node=1"
+	unknown.EditDetails(func(d *slurm.JobDetails) { d.TRESPerSocket = "gres/gpu:1" })
 	for _, tc := range []struct {
 		name     string
 		readings []*slurmclient.Snapshot
@@ -76,7 +78,7 @@ func TestJobUsage(t *testing.T) {
 // Jobs count from their start to their end, however readings fall.
 func TestJobUsageIsThatOfAccounting(t *testing.T) {
 	noon := slurm.At(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
-	pending := exportertest.NewJob(3, func(j *slurm.Job) { j.Account = "ml" })
+	pending := exportertest.NewJob(3, func(j *slurm.Job) { j.EditOwner(func(o *slurm.JobOwner) { o.Account = "ml" }) })
 	running := func(start slurm.Time) *slurm.Job {
 		j := runningJob(3, "ml", 1)
 		j.SubmitTime, j.EligibleTime, j.StartTime = noon-60, noon-60, noon+start
@@ -86,7 +88,7 @@ func TestJobUsageIsThatOfAccounting(t *testing.T) {
 		j.State, j.EndTime, j.SuspendTime = slurm.ParseJobState(state), noon+end, noon+end
 		return j
 	}
-	requeued := exportertest.NewJob(3, func(j *slurm.Job) { j.Account = "ml" })
+	requeued := exportertest.NewJob(3, func(j *slurm.Job) { j.EditOwner(func(o *slurm.JobOwner) { o.Account = "ml" }) })
 	for _, tc := range []struct {
 		name     string
 		readings []*slurmclient.Snapshot

@@ -158,9 +158,10 @@ func smallNodes() []*slurm.Node {
 // NewJob returns a pending job of user alice that waits for resources.
 func NewJob(id uint32, change func(j *slurm.Job)) *slurm.Job {
 	j := &slurm.Job{
-		ID: id, Name: fmt.Sprint("job", id), UserName: "alice", UserID: 3001, Account: "ml", QOS: "normal",
-		Partition: "cpu",
-		State:     slurm.ParseJobState("PENDING"), Reason: "Resources", Priority: slurm.Num(100),
+		ID: id, Name: fmt.Sprint("job", id),
+		SharedOwner: slurm.ShareOwner(slurm.JobOwner{UserName: "alice", UserID: 3001, Account: "ml", QOS: "normal"}),
+		Partition:   "cpu",
+		State:       slurm.ParseJobState("PENDING"), Reason: "Resources", Priority: slurm.Num(100),
 		NodeCount:  slurm.Num(1),
 		CPUs:       slurm.Num(4),
 		SubmitTime: slurm.At(Epoch) - 1000, EligibleTime: slurm.At(Epoch) - 900, LastSchedEval: slurm.At(Epoch) - 10,
@@ -182,16 +183,19 @@ func smallJobs() []*slurm.Job {
 		NewJob(1, SetRunning),
 		NewJob(2, func(j *slurm.Job) {
 			SetRunning(j)
-			j.UserName, j.UserID, j.Account, j.Partition, j.Nodes = "bob", 3002, "hpc", "gpu", "g1"
+			j.Partition, j.Nodes = "gpu", "g1"
+			j.EditOwner(func(o *slurm.JobOwner) { o.UserName, o.UserID, o.Account = "bob", 3002, "hpc" })
 			j.TRESAllocated = "cpu=4,mem=31.25G,node=1,billing=4,gres/gpu=1,gres/gpu:h100=1"
 		}),
 		NewJob(3, func(j *slurm.Job) { j.Partition = "cpu,gpu" }),
 		NewJob(9, func(j *slurm.Job) {
-			j.Partition, j.TRESPerNode, j.TRESRequested = "gpu", "gres/gpu:h100:2", "cpu=4,mem=400M,node=1,billing=4,gres/gpu=2"
+			j.Partition, j.TRESRequested = "gpu", "cpu=4,mem=400M,node=1,billing=4,gres/gpu=2"
+			j.EditDetails(func(d *slurm.JobDetails) { d.TRESPerNode = "gres/gpu:h100:2" })
 		}),
 		NewJob(4, func(j *slurm.Job) { j.Hold, j.Reason, j.Priority = true, "JobHeldUser", slurm.Num(0) }),
 		NewJob(5, func(j *slurm.Job) {
-			j.ArrayJobID, j.ArrayTaskID, j.ArrayTasks, j.ArrayMaxRunning = 5, slurm.Unset(), "1-10%2", 2
+			j.ArrayJobID, j.ArrayTaskID, j.ArrayTasks = 5, slurm.Unset(), "1-10%2"
+			j.EditDetails(func(d *slurm.JobDetails) { d.ArrayMaxRunning = 2 })
 			j.Reason = "JobArrayTaskLimit"
 		}),
 		NewJob(6, func(j *slurm.Job) {

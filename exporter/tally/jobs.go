@@ -172,10 +172,10 @@ func (t *JobTotals) add(j *slurm.Job) {
 	for _, p := range t.parsePartitions(j.Partition) {
 		valueAt(t.ByPartition, p).add(j, c)
 	}
-	valueAt(t.ByUser, j.UserName).add(j, c)
-	t.UserID[j.UserName] = j.UserID
-	valueAt(t.ByAccount, j.Account).add(j, c)
-	valueAt(t.ByQOS, j.QOS).add(j, c)
+	valueAt(t.ByUser, j.UserName()).add(j, c)
+	t.UserID[j.UserName()] = j.UserID()
+	valueAt(t.ByAccount, j.Account()).add(j, c)
+	valueAt(t.ByQOS, j.QOS()).add(j, c)
 }
 
 // gpuRequest is what the GPUs of a job by type follow from.
@@ -186,7 +186,7 @@ type gpuRequest struct {
 
 // addPendingGPUs counts the GPUs that each of a number of jobs like j requests.
 func (t *JobTotals) addPendingGPUs(j *slurm.Job, times uint64) {
-	of := gpuRequest{j.TRESRequested, j.TRESPerJob, j.TRESPerNode, j.TRESPerTask, j.TRESPerSocket, j.NodeCount, j.Tasks}
+	of := gpuRequest{j.TRESRequested, j.TRESPerJob(), j.TRESPerNode(), j.TRESPerTask(), j.TRESPerSocket(), j.NodeCount, j.Tasks}
 	byType, known := t.gpusByRequest[of]
 	if !known {
 		byType, _ = j.RequestedGPUTypes()

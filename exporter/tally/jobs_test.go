@@ -31,7 +31,8 @@ func TestARevokedRecordIsNoJobOfThisCluster(t *testing.T) {
 func TestPendingGPUsByType(t *testing.T) {
 	job := func(id uint32, state, request, total string, tasks string) *slurm.Job {
 		return exportertest.NewJob(id, func(j *slurm.Job) {
-			j.State, j.TRESPerNode, j.TRESRequested = slurm.ParseJobState(state), request, "cpu=1,node=1,"+total
+			j.State, j.TRESRequested = slurm.ParseJobState(state), "cpu=1,node=1,"+total
+			j.EditDetails(func(d *slurm.JobDetails) { d.TRESPerNode = request })
 			if tasks != "" {
 				j.ArrayJobID, j.ArrayTasks = id, tasks
 			}

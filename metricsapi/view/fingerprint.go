@@ -10,10 +10,12 @@ import (
 )
 
 // fingerprint returns a number that is the same on every replica for equal records, and differs for others but for one in 2^64. It
-// depends on the values of all fields. Records consist of numbers, texts, lists and structs.
-func fingerprint(record any) uint64 {
+// depends on the values of all fields of all parts of a record. They consist of numbers, texts, lists, structs and pointers to them.
+func fingerprint(parts ...any) uint64 {
 	h := xxhash.New()
-	addValue(h, reflect.Indirect(reflect.ValueOf(record)))
+	for _, part := range parts {
+		addValue(h, reflect.Indirect(reflect.ValueOf(part)))
+	}
 	return h.Sum64()
 }
 
@@ -39,7 +41,11 @@ func addValue(h *xxhash.Digest, v reflect.Value) {
 		for i := range v.NumField() {
 			addValue(h, v.Field(i))
 		}
-	case reflect.Slice:
+	case reflect.Pointer:
+		if !v.IsNil() {
+			addValue(h, v.Elem())
+		}
+	case reflect.Slice, reflect.Array:
 		addNumber(h, uint64(v.Len()))
 		for i := range v.Len() {
 			addValue(h, v.Index(i))

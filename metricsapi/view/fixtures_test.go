@@ -109,7 +109,8 @@ func unreadSource(h ClusterRef) Source {
 
 func newJob(id uint32, state slurm.JobBase, change ...func(*slurm.Job)) *slurm.Job {
 	j := &slurm.Job{
-		ID: id, Name: "sleep", UserName: "alice", UserID: 3001, Account: "physics", QOS: "normal", Partition: "gpu",
+		ID: id, Name: "sleep", SharedOwner: slurm.ShareOwner(slurm.JobOwner{UserName: "alice", UserID: 3001, Account: "physics",
+			QOS: "normal"}), Partition: "gpu",
 		State: slurm.JobState{Base: state}, SubmitTime: slurm.At(noon().Add(-time.Hour)), TimeLimit: slurm.Num(90),
 		NodeCount: slurm.Num(1), CPUs: slurm.Num(4), Priority: slurm.Num(100),
 	}
@@ -119,7 +120,9 @@ func newJob(id uint32, state slurm.JobBase, change ...func(*slurm.Job)) *slurm.J
 	return j
 }
 
-func ofUser(user string) func(*slurm.Job) { return func(j *slurm.Job) { j.UserName = user } }
+func ofUser(user string) func(*slurm.Job) {
+	return func(j *slurm.Job) { j.EditOwner(func(o *slurm.JobOwner) { o.UserName = user }) }
+}
 func inPartitions(partitions string) func(*slurm.Job) {
 	return func(j *slurm.Job) { j.Partition = partitions }
 }

@@ -24,8 +24,8 @@ func jobResource() *resource[slurm.Job] {
 		compare: func(a, b *slurm.Job) int { return cmp.Compare(a.ID, b.ID) },
 		same:    isSameJob,
 		fingerprint: func(j *slurm.Job) uint64 {
-			c := shownJob(j)
-			return fingerprint(&c)
+			c, d := shownJob(j), shownDetails(j)
+			return fingerprint(&c, &d)
 		},
 		isPrivate: func(p PrivateData) bool { return p.Jobs },
 		owner:     jobOwner,
@@ -33,8 +33,8 @@ func jobResource() *resource[slurm.Job] {
 			byCluster:   clusterValues[slurm.Job],
 			byPartition: func(_ ClusterRef, j *slurm.Job, yield func(string) bool) { yieldList(j.Partition, yield) },
 			byState:     jobStateValues,
-			byUser:      textValues(func(j *slurm.Job) string { return j.UserName }),
-			byAccount:   textValues(func(j *slurm.Job) string { return j.Account }),
+			byUser:      textValues(func(j *slurm.Job) string { return j.UserName() }),
+			byAccount:   textValues(func(j *slurm.Job) string { return j.Account() }),
 			byNode:      jobNodeValues,
 			byName:      textValues(func(j *slurm.Job) string { return j.Name }),
 			byJobID: func(_ ClusterRef, j *slurm.Job, yield func(string) bool) {
@@ -64,9 +64,9 @@ func jobResource() *resource[slurm.Job] {
 // A uid is the name of nobody, since a user of Kubernetes may be called like it.
 func jobOwner(users map[uint32]string, j *slurm.Job) string {
 	if !j.HasUserName() {
-		return users[j.AssociationID]
+		return users[j.AssociationID()]
 	}
-	return j.UserName
+	return j.UserName()
 }
 
 // jobWithKey returns a job with the id in key, or id 0, which no job has, if key is not an id.
@@ -118,7 +118,7 @@ func jobObject(s placement, j *slurm.Job) *v1alpha1.SlurmJob {
 func jobLabels(h ClusterRef, j *slurm.Job, partitions []string) map[string]string {
 	pairs := map[string]string{
 		v1alpha1.LabelCluster: h.Name, v1alpha1.LabelState: j.State.Base.String(),
-		v1alpha1.LabelUser: j.UserName, v1alpha1.LabelAccount: j.Account,
+		v1alpha1.LabelUser: j.UserName(), v1alpha1.LabelAccount: j.Account(),
 	}
 	if !strings.ContainsAny(j.Nodes, "[,") {
 		pairs[v1alpha1.LabelNode] = j.Nodes
@@ -129,16 +129,23 @@ func jobLabels(h ClusterRef, j *slurm.Job, partitions []string) map[string]strin
 // isSameJob reports whether two records of a job are equal in what its object shows.
 func isSameJob(a, b *slurm.Job) bool {
 	c, d := shownJob(a), shownJob(b)
-	return c.Same(&d)
+	return c.Same(&d) && (a.SharedDetails == b.SharedDetails || shownDetails(a) == shownDetails(b))
 }
 
-// shownJob returns a job without the fields that its object does not have, and without the time of the scheduler's last evaluation,
-// which changes for every pending job at each of its rounds and tells nothing of the job.
+// shownJob returns a job without its details, without the fields that its object does not have, and without the time of the
+// scheduler's last evaluation, which changes for every pending job at each of its rounds and tells nothing of the job.
 func shownJob(j *slurm.Job) slurm.Job {
 	c := *j
-	c.LastSchedEval, c.AccrueTime = 0, 0
-	c.HetOffset, c.HetJobIDs = 0, ""
-	c.TasksPerNode, c.MinCPUsPerNode, c.MinTmpDiskMiB, c.ThreadsPerCore = slurm.Number{}, slurm.Number{}, slurm.Number{}, slurm.Number{}
-	c.Prefer, c.Contiguous, c.MemoryPerTRES, c.Siblings, c.Network, c.Flags = "", false, "", "", "", ""
+	c.SharedDetails = slurm.SharedDetails{}
+	c.LastSchedEval, c.AccrueTime, c.HetOffset = 0, 0, 0
 	return c
+}
+
+// shownDetails returns the details of a job that its object has.
+func shownDetails(j *slurm.Job) slurm.JobDetails {
+	d := j.Details()
+	d.HetJobIDs = ""
+	d.TasksPerNode, d.MinCPUsPerNode, d.MinTmpDiskMiB, d.ThreadsPerCore = slurm.Number{}, slurm.Number{}, slurm.Number{}, slurm.Number{}
+	d.Prefer, d.Contiguous, d.MemoryPerTRES, d.Siblings, d.Network, d.Flags = "", false, "", "", "", ""
+	return d
 }

@@ -183,7 +183,8 @@ func TestListsWithoutALimitAreServedOneAtATime(t *testing.T) {
 func TestObjectsShowWhatSlurmReports(t *testing.T) {
 	view := New(newDirectory(sourceOf(clusterRef("a", "red"), 1,
 		newJob(7, slurm.JobRunning, onNodes("n0"), inPartitions("cpu,gpu"), func(j *slurm.Job) {
-			j.UserName, j.TimeLimit, j.Priority = "alice@site", slurm.Infinite(), slurm.Number{}
+			j.TimeLimit, j.Priority = slurm.Infinite(), slurm.Number{}
+			j.EditOwner(func(o *slurm.JobOwner) { o.UserName = "alice@site" })
 			j.ArrayJobID, j.ArrayTaskID = 5, slurm.Num(0)
 			j.EndTime = slurm.Never
 		}))), Config{Now: noon})

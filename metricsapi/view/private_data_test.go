@@ -157,7 +157,9 @@ func TestARecordWithoutAUserIsNobodys(t *testing.T) {
 // TestJobsOfUsersWithoutAName: the users are in a directory that slurmrestd does not read.
 func TestJobsOfUsersWithoutAName(t *testing.T) {
 	unnamed := func(uid, association uint32) func(*slurm.Job) {
-		return func(j *slurm.Job) { j.UserName, j.UserID, j.AssociationID = fmt.Sprint(uid), uid, association }
+		return func(j *slurm.Job) {
+			j.EditOwner(func(o *slurm.JobOwner) { o.UserName, o.UserID, o.AssociationID = fmt.Sprint(uid), uid, association })
+		}
 	}
 	jobs := []any{newJob(1, slurm.JobRunning, unnamed(3001, 5)), newJob(2, slurm.JobRunning, unnamed(3002, 6)),
 		newJob(3, slurm.JobRunning, unnamed(3003, 0)), newJob(4, slurm.JobRunning, ofUser("3004x"))}

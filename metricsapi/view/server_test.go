@@ -123,7 +123,10 @@ func testDirectory() *fakeDirectory {
 			newJob(8, slurm.JobPending, inPartitions("cpu,gpu"), waitsFor("Resources")),
 			newJob(10, slurm.JobPending, ofUser("bob@site"), inPartitions("cpu"), waitsFor("Priority")),
 			newJob(9, slurm.JobCompleted,
-				func(j *slurm.Job) { j.State.Flags = slurm.JobCompleting; j.Account = "bio" }),
+				func(j *slurm.Job) {
+					j.State.Flags = slurm.JobCompleting
+					j.EditOwner(func(o *slurm.JobOwner) { o.Account = "bio" })
+				}),
 			newNode("n0", "IDLE", "DRAIN"), newNode("n1", "MIXED"), newPartition("gpu"), newPartition("cpu")),
 		sourceOf(clusterRef("b", "blue"), 1, newJob(7, slurm.JobRunning, onNodes("m3")),
 			newJob(8, slurm.JobRunning, ofUser("bob"), onNodes("m4")),

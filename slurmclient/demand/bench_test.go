@@ -34,17 +34,18 @@ func largeSnapshot() *slurmclient.Snapshot {
 	reasons := []string{"Resources", "Priority", "QOSMaxCpuPerUserLimit", "Dependency"}
 	for i := range 100_000 {
 		j := &slurm.Job{
-			ID: uint32(i + 1), Partition: fmt.Sprintf("p%02d", i%50), Reason: reasons[i%4], UserID: uint32(i % 500),
-			State: slurm.JobState{Base: slurm.JobPending}, SubmitTime: slurm.Time(1000 + i),
+			ID: uint32(i + 1), Partition: fmt.Sprintf("p%02d", i%50), Reason: reasons[i%4],
+			SharedOwner: slurm.ShareOwner(slurm.JobOwner{UserID: uint32(i % 500)}),
+			State:       slurm.JobState{Base: slurm.JobPending}, SubmitTime: slurm.Time(1000 + i),
 			EligibleTime: slurm.Time(1000 + i),
 			Priority:     slurm.Num(uint64(i + 1)), NodeCount: slurm.Num(uint64(1 + i%3)),
 			CPUs:  slurm.Num(uint64(1+i%8) * 4),
-			Tasks: slurm.Num(uint64(1+i%8) * 4), CPUsPerTask: slurm.Num(1),
+			Tasks: slurm.Num(uint64(1+i%8) * 4), SharedDetails: slurm.ShareDetails(slurm.JobDetails{CPUsPerTask: slurm.Num(1)}),
 			MemoryPerCPU:  slurm.Num(uint64(1000 * (1 + i%5))),
 			TRESRequested: fmt.Sprintf("cpu=%d,mem=%dM,node=1,billing=4", (1+i%8)*4, 4000*(1+i%8)),
 		}
 		if i%10 == 0 {
-			j.TRESPerNode = "gres/gpu:h100:2"
+			j.EditDetails(func(d *slurm.JobDetails) { d.TRESPerNode = "gres/gpu:h100:2" })
 		}
 		if i%20 == 0 {
 			j.State.Base, j.Nodes = slurm.JobRunning, "n00001"
@@ -69,7 +70,7 @@ func BenchmarkComputeUnlikeExcludes(b *testing.B) {
 	s.Jobs.Value = s.Jobs.Value[:1700]
 	for i, j := range s.Jobs.Value {
 		j.Reason, j.State.Base = "Resources", slurm.JobPending
-		j.ExcludedNodes = fmt.Sprintf("n[00000-%05d],n[%05d-09999]", i, i+2)
+		j.EditDetails(func(d *slurm.JobDetails) { d.ExcludedNodes = fmt.Sprintf("n[00000-%05d],n[%05d-09999]", i, i+2) })
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -166,16 +167,20 @@ func BenchmarkComputeUnlikeJobsOfOnePartition(b *testing.B) {
 	}{
 		{name: "memory"},
 		{name: "excludes", change: func(i, pools int, j *slurm.Job) {
-			j.ExcludedNodes = fmt.Sprintf("pool-%04d-[%d-%d]", i%pools, i%50, 50+i%50)
+			j.EditDetails(func(d *slurm.JobDetails) { d.ExcludedNodes = fmt.Sprintf("pool-%04d-[%d-%d]", i%pools, i%50, 50+i%50) })
 		}},
-		{name: "features", change: func(i, pools int, j *slurm.Job) { j.Features = fmt.Sprintf("pool-%04d", i%pools) }},
+		{name: "features", change: func(i, pools int, j *slurm.Job) {
+			j.EditDetails(func(d *slurm.JobDetails) { d.Features = fmt.Sprintf("pool-%04d", i%pools) })
+		}},
 		{name: "alternatives", change: func(i, pools int, j *slurm.Job) {
-			j.Features = fmt.Sprintf("pool-%04d|pool-%04d", i%pools, i*7%pools)
+			j.EditDetails(func(d *slurm.JobDetails) { d.Features = fmt.Sprintf("pool-%04d|pool-%04d", i%pools, i*7%pools) })
 		}},
 		{name: "unlike constraints", change: func(i, pools int, j *slurm.Job) {
-			j.Features = fmt.Sprintf("pool-%04d|pool-%04d|pool-%04d", i%pools, i/pools%pools, i/pools/pools%pools)
+			j.EditDetails(func(d *slurm.JobDetails) {
+				d.Features = fmt.Sprintf("pool-%04d|pool-%04d|pool-%04d", i%pools, i/pools%pools, i/pools/pools%pools)
+			})
 		}},
-		{name: "exclusive", change: func(_, _ int, j *slurm.Job) { j.Shared = "none" }},
+		{name: "exclusive", change: func(_, _ int, j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.Shared = "none" }) }},
 		{name: "threads", pool: func(_ int, p *demand.Pool) { p.Shape.ThreadsPerCore = 2 }},
 		{name: "unlike", pool: func(i int, p *demand.Pool) { p.Shape.CPUs, p.Shape.Weight = uint64(32+i), uint32(1+i%5) }},
 	} {
@@ -247,7 +252,8 @@ func BenchmarkComputeArrayOfUnlimitedPool(b *testing.B) {
 	s.Nodes.Value = nil
 	s.Jobs.Value = []*slurm.Job{{
 		ID: 1, ArrayJobID: 1, ArrayTasks: "0-49999", Partition: "p00", State: slurm.JobState{Base: slurm.JobPending},
-		Reason: "Resources", CPUs: slurm.Num(1), Tasks: slurm.Num(1), NodeCount: slurm.Num(1), Shared: "none",
+		Reason: "Resources", CPUs: slurm.Num(1), Tasks: slurm.Num(1), NodeCount: slurm.Num(1),
+		SharedDetails: slurm.ShareDetails(slurm.JobDetails{Shared: "none"}),
 	}}
 	pool := demand.Pool{Name: "ns/w", Feature: "w", Partitions: []string{"p00"},
 		Shape: &demand.Shape{CPUs: 64, MemoryMiB: 256_000}}

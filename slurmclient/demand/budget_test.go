@@ -19,7 +19,8 @@ func TestJobsBeyondTheBudget(t *testing.T) {
 	type figures struct{ pending, required, eligible, beyond uint64 }
 	jobOf := func(id uint32, cpus uint64) *slurm.Job {
 		return demandtest.NewJob(id, demandtest.OnNodes(1), demandtest.WithTasks(1), demandtest.WithChange(func(j *slurm.Job) {
-			j.CPUs, j.CPUsPerTask, j.Priority = slurm.Num(cpus), slurm.Num(cpus), slurm.Num(uint64(100-id))
+			j.CPUs, j.Priority = slurm.Num(cpus), slurm.Num(uint64(100-id))
+			j.EditDetails(func(d *slurm.JobDetails) { d.CPUsPerTask = slurm.Num(cpus) })
 			j.MemoryPerNode = slurm.Num(uint64(id)) // no two are alike
 		}))
 	}
@@ -57,7 +58,7 @@ func TestJobsBeyondTheBudget(t *testing.T) {
 		{"a job that fits on none of the pools that are tried gets a node of the first", many,
 			map[string]figures{"p17": {1, 1, 1, 0}}, ofMany},
 		{"a job that names a worker gets it", []any{demandtest.NewPool("w", func(p *demand.Pool) { p.WorkerPrefix = "w-" }),
-			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "w-3" }))},
+			demandtest.NewJob(1, demandtest.WithDetails(func(d *slurm.JobDetails) { d.RequiredNodes = "w-3" }))},
 			map[string]figures{"w": {1, 4, 1, 0}}, map[string]figures{"w": {1, 4, 1, 1}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

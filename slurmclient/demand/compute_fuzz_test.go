@@ -25,10 +25,11 @@ func FuzzComputeWithArbitraryJobTexts(f *testing.F) {
 		}
 		hostile := demandtest.NewJob(1, demandtest.WithArray(1, list, 0), demandtest.WithChange(func(j *slurm.Job) {
 			j.Partition = "gpu"
-			j.Features, j.Licenses, j.TRESRequested, j.RequiredNodes = features, licenses, tres, required
-			j.TRESPerNode, j.TRESPerJob, j.TRESPerTask = gres, gres, gres
-			j.Tasks, j.CPUs, j.CPUsPerTask, j.NodeCount = slurm.Num(count), slurm.Num(count), slurm.Num(count),
-				slurm.Num(count)
+			j.TRESRequested = tres
+			j.EditDetails(func(d *slurm.JobDetails) { d.Features, d.Licenses, d.RequiredNodes = features, licenses, required })
+			j.EditDetails(func(d *slurm.JobDetails) { d.TRESPerNode, d.TRESPerJob, d.TRESPerTask = gres, gres, gres })
+			j.Tasks, j.CPUs, j.NodeCount = slurm.Num(count), slurm.Num(count), slurm.Num(count)
+			j.EditDetails(func(d *slurm.JobDetails) { d.CPUsPerTask = slurm.Num(count) })
 			j.MemoryPerCPU, j.MemoryPerNode = slurm.Num(count), slurm.Num(count)
 		}))
 		small := demandtest.NewJob(2, demandtest.InPartition("gpu"))

@@ -81,7 +81,7 @@ func TestPartitionWithEveryKindOfJobAndNode(t *testing.T) {
 			demandtest.WithChange(func(j *slurm.Job) { j.SubmitTime = demandtest.Noon - 900 })),
 		demandtest.NewJob(7, demandtest.WithReason("Whatever")),
 		demandtest.NewJob(8, demandtest.WithTasks(5),
-			demandtest.WithChange(func(j *slurm.Job) { j.MaxNodes = slurm.Num(1) })),
+			demandtest.WithDetails(func(d *slurm.JobDetails) { d.MaxNodes = slurm.Num(1) })),
 		demandtest.NewJob(9, demandtest.WithArray(9, "1,3,5...", 0), demandtest.WithReason("QOSGrpCpuLimit")),
 		demandtest.NewJob(10, demandtest.WithChange(func(j *slurm.Job) { j.State.Base = slurm.JobFailed })),
 	)
@@ -148,34 +148,37 @@ func TestUnsatisfiableJobsSayWhy(t *testing.T) {
 		want      string
 	}{
 		"too many CPUs of one node": {demandtest.WithChange(func(j *slurm.Job) {
-			j.CPUs, j.CPUsPerTask = slurm.Num(5),
-				slurm.Num(5)
+			j.CPUs = slurm.Num(5)
+			j.EditDetails(func(d *slurm.JobDetails) { d.CPUsPerTask = slurm.Num(5) })
 		}), nil, "no node has the CPUs"},
 		"too much memory": {demandtest.WithChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(9000) }), nil,
 			"no node has the memory"},
-		"GPUs": {demandtest.WithChange(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:1" }), nil,
+		"GPUs": {demandtest.WithDetails(func(d *slurm.JobDetails) { d.TRESPerNode = "gres/gpu:1" }), nil,
 			"no node has the generic resources"},
-		"a feature": {demandtest.WithChange(func(j *slurm.Job) { j.Features = "gold" }), nil,
+		"a feature": {demandtest.WithDetails(func(d *slurm.JobDetails) { d.Features = "gold" }), nil,
 			"no node has the features or the disk"},
-		"too much disk": {demandtest.WithChange(func(j *slurm.Job) { j.MinTmpDiskMiB = slurm.Num(101) }), nil,
+		"too much disk": {demandtest.WithDetails(func(d *slurm.JobDetails) { d.MinTmpDiskMiB = slurm.Num(101) }), nil,
 			"no node has the features or the disk"},
-		"a malformed expression": {demandtest.WithChange(func(j *slurm.Job) { j.Features = "a&&b" }), nil,
+		"a malformed expression": {demandtest.WithDetails(func(d *slurm.JobDetails) { d.Features = "a&&b" }), nil,
 			"constraint or generic resources cannot be parsed"},
-		"malformed generic resources": {demandtest.WithChange(func(j *slurm.Job) { j.TRESPerTask = "gres/gpu:h100:1x" }), nil,
+		"malformed generic resources": {demandtest.WithDetails(func(d *slurm.JobDetails) { d.TRESPerTask = "gres/gpu:h100:1x" }), nil,
 			"constraint or generic resources cannot be parsed"},
 		"more nodes than allowed": {demandtest.OnNodes(3), func(p *slurm.Partition) { p.MaxNodes = slurm.Num(2) },
 			"more nodes than the job or the partition allows"},
 		"more CPUs of a node than the partition allows": {demandtest.WithChange(
-			func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(3), slurm.Num(3) }),
+			func(j *slurm.Job) {
+				j.CPUs = slurm.Num(3)
+				j.EditDetails(func(d *slurm.JobDetails) { d.CPUsPerTask = slurm.Num(3) })
+			}),
 			func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(2) }, "no node has the CPUs"},
-		"a whole node": {demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }),
+		"a whole node": {demandtest.WithDetails(func(d *slurm.JobDetails) { d.Shared = "none" }),
 			func(p *slurm.Partition) { p.MaxCPUsPerNode = slurm.Num(2) },
 			"a whole node has more CPUs than the partition's MaxCPUsPerNode"},
-		"nodes of another partition": {demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "other" }), nil,
+		"nodes of another partition": {demandtest.WithDetails(func(d *slurm.JobDetails) { d.RequiredNodes = "other" }), nil,
 			"required nodes are not in the partition"},
 		"a required node too small": {demandtest.WithChange(func(j *slurm.Job) {
-			j.RequiredNodes, j.MemoryPerNode = "n1",
-				slurm.Num(9000)
+			j.MemoryPerNode = slurm.Num(9000)
+			j.EditDetails(func(d *slurm.JobDetails) { d.RequiredNodes = "n1" })
 		}), nil, "no node has the memory"},
 	}
 	for name, tt := range tests {
@@ -220,7 +223,7 @@ func TestAJobThatSlurmctldHasGivenUpOnIsNotHeld(t *testing.T) {
 func TestOtherComponentsOfAnUnsatisfiableHetJobAreReported(t *testing.T) {
 	p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), demandtest.NewNode("n1"),
 		demandtest.NewJob(1, demandtest.AsComponent(1, 0)), demandtest.NewJob(2, demandtest.AsComponent(1, 1),
-			demandtest.WithChange(func(j *slurm.Job) { j.Features = "gold" })), demandtest.NewJob(3))
+			demandtest.WithDetails(func(d *slurm.JobDetails) { d.Features = "gold" })), demandtest.NewJob(3))
 	want := []demand.Unsatisfiable{
 		{Reason: "another component of the job cannot run", Jobs: 1, JobID: 1},
 		{Reason: "no node has the features or the disk", Jobs: 1, JobID: 2},
@@ -272,7 +275,8 @@ func TestAHetJobHasTheClassOfWhatBlocksIt(t *testing.T) {
 func TestAQOSMayLiftThePartitionsNodeLimit(t *testing.T) {
 	limited := demandtest.NewPartition("cpu", func(p *slurm.Partition) { p.MaxNodes = slurm.Num(2) })
 	s := demandtest.SnapshotOf(t, limited, demandtest.NewNode("n1", demandtest.WithState("ALLOCATED")),
-		demandtest.NewJob(1, demandtest.OnNodes(3), demandtest.WithChange(func(j *slurm.Job) { j.QOS = "wide" })),
+		demandtest.NewJob(1, demandtest.OnNodes(3),
+			demandtest.WithOwner(func(o *slurm.JobOwner) { o.QOS = "wide" })),
 		demandtest.NewJob(2, demandtest.OnNodes(3)))
 	s.QOS.Known = true
 	s.QOS.Value = []slurm.QOS{{Name: "wide", Flags: []string{"PARTITION_MAXIMUM_NODE"}}, {Name: "normal"}}

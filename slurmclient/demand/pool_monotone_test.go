@@ -138,7 +138,7 @@ func TestRequiredSettles(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
 		makeAlike(s)
 		for _, j := range s.Jobs.Value {
-			j.RequiredNodes, j.ExcludedNodes = "", ""
+			j.EditDetails(func(d *slurm.JobDetails) { d.RequiredNodes, d.ExcludedNodes = "", "" })
 		}
 		pools := ownPools(s, r)[:1]
 		pools[0].Shape = &demand.Shape{CPUs: 8, MemoryMiB: 16000, TmpDiskMiB: 100, GRES: "gpu:h100:4",

@@ -163,7 +163,7 @@ func checkJobsRequestOnce(t *testing.T, s *slurmclient.Snapshot, d demand.Demand
 		}
 		n, _ := pending.CountTasks(j)
 		capacity += n
-		parts += n * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes, ","))))
+		parts += n * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes(), ","))))
 	}
 	if eligible > capacity || asked > parts {
 		t.Errorf("%d jobs of %d request %d nodes for %d chunks", eligible, capacity, asked, parts)

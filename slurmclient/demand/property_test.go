@@ -78,18 +78,18 @@ func randomJob(r *rand.Rand, id uint32) *slurm.Job {
 		demandtest.WithTasks(1+r.Uint64N(6)))
 	j.Reason = pickOne(r, "Resources", "Resources", "Resources", "Priority", "Licenses", "QOSJobLimit", "None",
 		"Strange")
-	j.CPUsPerTask = slurm.Num(pickOne[uint64](r, 1, 1, 2, 3))
-	j.CPUs = slurm.Num(j.Tasks.Or(0) * j.CPUsPerTask.Or(0))
+	j.EditDetails(func(d *slurm.JobDetails) { d.CPUsPerTask = slurm.Num(pickOne[uint64](r, 1, 1, 2, 3)) })
+	j.CPUs = slurm.Num(j.Tasks.Or(0) * j.CPUsPerTask().Or(0))
 	if r.IntN(3) == 0 {
 		demandtest.OnNodes(1 + r.Uint64N(5))(j)
 	}
 	j.MemoryPerNode = slurm.Num(pickOne[uint64](r, 0, 0, 3000, 9000))
-	j.TRESPerNode = pickOne(r, "", "", "", "gres/gpu:1", "gres/gpu:h100:3")
-	j.Features = pickOne(r, "", "", "", "x", "x|y", "y", "[")
-	j.Shared = pickOne(r, "", "", "", "none", "user")
-	j.UserID = r.Uint32N(2)
-	j.RequiredNodes = pickOne(r, "", "", "", "", "", "n1", "n2,n3", "n99")
-	j.ExcludedNodes = pickOne(r, "", "", "", "", "n1,n4", "n0")
+	j.EditDetails(func(d *slurm.JobDetails) { d.TRESPerNode = pickOne(r, "", "", "", "gres/gpu:1", "gres/gpu:h100:3") })
+	j.EditDetails(func(d *slurm.JobDetails) { d.Features = pickOne(r, "", "", "", "x", "x|y", "y", "[") })
+	j.EditDetails(func(d *slurm.JobDetails) { d.Shared = pickOne(r, "", "", "", "none", "user") })
+	j.EditOwner(func(o *slurm.JobOwner) { o.UserID = r.Uint32N(2) })
+	j.EditDetails(func(d *slurm.JobDetails) { d.RequiredNodes = pickOne(r, "", "", "", "", "", "n1", "n2,n3", "n99") })
+	j.EditDetails(func(d *slurm.JobDetails) { d.ExcludedNodes = pickOne(r, "", "", "", "", "n1,n4", "n0") })
 	j.Hold = r.IntN(8) == 0
 	j.EligibleTime = pickOne(r, demandtest.Noon-50, demandtest.Noon-50, demandtest.Noon-50, 0, demandtest.Noon+50)
 	j.SubmitTime = demandtest.Noon - slurm.Time(r.IntN(500))
@@ -207,7 +207,7 @@ func TestNoJobRequestsNodesTwice(t *testing.T) {
 				continue
 			}
 			count, _ := pending.CountTasks(j)
-			most += count * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes, ","))))
+			most += count * max(j.NodeCount.Or(1), j.Tasks.Or(1), uint64(len(strings.Split(j.RequiredNodes(), ","))))
 		}
 		if asked > most {
 			t.Errorf("%d nodes are requested; one per chunk of each job would be %d", asked, most)

@@ -102,8 +102,9 @@ func plannerOfUnlikeJobs(r *rand.Rand) *planner {
 		tasks := 1 + r.Uint64N(8)
 		j := &slurm.Job{ID: uint32(i + 1), Partition: pick("a", "b", "a,b"), Reason: "Resources", State: slurm.JobState{Base: slurm.JobPending},
 			SubmitTime: 1000, EligibleTime: 1000, Priority: slurm.Num(r.Uint64N(50)), NodeCount: slurm.Num(1 + r.Uint64N(3)),
-			Tasks: slurm.Num(tasks), CPUs: slurm.Num(tasks), CPUsPerTask: slurm.Num(1), MemoryPerCPU: slurm.Num(r.Uint64N(3000)),
-			Features: pick("", "", "x", "x|y"), Shared: pick("", "", "", "none"), TRESPerNode: pick("", "", "gres/gpu:1")}
+			Tasks: slurm.Num(tasks), CPUs: slurm.Num(tasks),
+			SharedDetails: slurm.ShareDetails(slurm.JobDetails{CPUsPerTask: slurm.Num(1), Features: pick("", "", "x", "x|y"),
+				Shared: pick("", "", "", "none"), TRESPerNode: pick("", "", "gres/gpu:1")}), MemoryPerCPU: slurm.Num(r.Uint64N(3000))}
 		s.Jobs.Value = append(s.Jobs.Value, j)
 	}
 	c := model.NewCluster(s, pools)

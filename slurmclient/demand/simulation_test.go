@@ -14,7 +14,8 @@ import (
 // of nodes, and count tasks of one CPU.
 func jobAsReported(id uint32, reported, requested, most, count uint64, options ...demandtest.JobOption) *slurm.Job {
 	j := demandtest.NewJob(id, demandtest.WithTasks(count))
-	j.NodeCount, j.MaxNodes = slurm.Num(reported), slurm.Num(most)
+	j.NodeCount = slurm.Num(reported)
+	j.EditDetails(func(d *slurm.JobDetails) { d.MaxNodes = slurm.Num(most) })
 	j.TRESRequested = fmt.Sprintf("cpu=%d,mem=100M,node=%d,billing=%d", count, requested, count)
 	j.MemoryPerCPU = slurm.Num(100)
 	for _, o := range options {
@@ -35,9 +36,13 @@ func repeatJob(count int, from uint32, make func(id uint32) *slurm.Job) (out []a
 // release starts all jobs on that many workers, and not on one less.
 func TestSimulationMatchesSlurm(t *testing.T) {
 	perNode := func(n uint64) demandtest.JobOption {
-		return func(j *slurm.Job) { j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(n), slurm.Num(n) }
+		return func(j *slurm.Job) {
+			j.EditDetails(func(d *slurm.JobDetails) { d.TasksPerNode, d.MinCPUsPerNode = slurm.Num(n), slurm.Num(n) })
+		}
 	}
-	named := func(node string) demandtest.JobOption { return func(j *slurm.Job) { j.RequiredNodes = node } }
+	named := func(node string) demandtest.JobOption {
+		return func(j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.RequiredNodes = node }) }
+	}
 	beside := func(of ...[]any) (out []any) {
 		for _, jobs := range of {
 			out = append(out, jobs...)
@@ -83,7 +88,7 @@ func TestSimulationMatchesSlurm(t *testing.T) {
 		{"one task of several per node", "24.11.5", []any{jobAsReported(1, 1, 1, 0, 1, perNode(3))}, 1},
 		{"one task of several on whole nodes", "26.05.0",
 			[]any{jobAsReported(1, 1, 1, 1, 1, perNode(3),
-				demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))}, 1},
+				demandtest.WithDetails(func(d *slurm.JobDetails) { d.Shared = "none" }))}, 1},
 		{"one task of several per node", "26.05.0", []any{jobAsReported(1, 1, 1, 1, 1, perNode(3))}, 0},
 	} {
 		t.Run(tt.name+" on "+tt.release, func(t *testing.T) {
@@ -108,8 +113,8 @@ func TestGRESPerNodeTakePrecedenceOverTheirSum(t *testing.T) {
 	nouns = append(nouns, repeatJob(6, 1, func(id uint32) *slurm.Job {
 		return jobAsReported(id, 1, 1, 1, 4,
 			demandtest.WithChange(func(j *slurm.Job) {
-				j.TRESPerNode, j.TRESRequested = "gres/gpu:2",
-					j.TRESRequested+",gres/gpu=2"
+				j.TRESRequested = j.TRESRequested + ",gres/gpu=2"
+				j.EditDetails(func(d *slurm.JobDetails) { d.TRESPerNode = "gres/gpu:2" })
 			}))
 	})...)
 	pool := demand.Pool{Name: "w", Feature: "w", WorkerPrefix: "w-", Partitions: []string{"cpu"}, Max: 12,
@@ -125,7 +130,8 @@ func TestGRESPerNodeTakePrecedenceOverTheirSum(t *testing.T) {
 func TestAPoolWhoseJobsWaitDoesNotRaiseAnotherPool(t *testing.T) {
 	small := &demand.Shape{CPUs: 4, MemoryMiB: 8000}
 	first := []demandtest.JobOption{demandtest.InPartition("b"), demandtest.WithChange(func(j *slurm.Job) {
-		j.Priority, j.CPUs, j.CPUsPerTask, j.MinCPUsPerNode = slurm.Num(9), slurm.Num(6), slurm.Num(2), slurm.Num(2)
+		j.Priority, j.CPUs = slurm.Num(9), slurm.Num(6)
+		j.EditDetails(func(d *slurm.JobDetails) { d.CPUsPerTask, d.MinCPUsPerNode = slurm.Num(2), slurm.Num(2) })
 	})}
 	s := demandtest.SnapshotOf(t, demandtest.NewPartition("a"), demandtest.NewPartition("b"),
 		demandtest.NewNode("b-0", demandtest.InPartitions("b"), demandtest.WithFeatures("b"),
@@ -147,7 +153,10 @@ func TestALimitOfNodesBoundsOneJob(t *testing.T) {
 	for limit, want := range map[uint64]uint64{3: 7, 6: 6, 0: 6} {
 		nouns := []any{demandtest.NewPartition("cpu"), demandtest.NewJob(1, demandtest.RunningOn("w-[0-5]")),
 			jobAsReported(9, 2, 1, 6, 6,
-				demandtest.WithChange(func(j *slurm.Job) { j.QOS, j.Licenses = "q", "ansys" }))}
+				demandtest.WithChange(func(j *slurm.Job) {
+					j.EditOwner(func(o *slurm.JobOwner) { o.QOS = "q" })
+					j.EditDetails(func(d *slurm.JobDetails) { d.Licenses = "ansys" })
+				}))}
 		for i := range 6 {
 			nouns = append(nouns, demandtest.NewNode(fmt.Sprint("w-", i), demandtest.WithFeatures("w"),
 				demandtest.WithSize(4, 8000), demandtest.WithUsage(3, 100)))
@@ -185,10 +194,11 @@ func TestPlannedNodesAreKept(t *testing.T) {
 		nouns = append(nouns, demandtest.NewJob(1, demandtest.InPartition("all"), demandtest.RunningOn("a-[0-2]")),
 			jobAsReported(2, 2, 2, 2, 4, demandtest.InPartition("all"), demandtest.WithConstraint("a|b"),
 				demandtest.WithChange(func(j *slurm.Job) {
-					j.Priority, j.RequiredNodes, j.ScheduledNodes = slurm.Num(9), "a-1", planned
+					j.Priority = slurm.Num(9)
+					j.EditDetails(func(d *slurm.JobDetails) { d.RequiredNodes, d.ScheduledNodes = "a-1", planned })
 				})),
-			jobAsReported(3, 3, 3, 3, 6, demandtest.InPartition("all"), demandtest.WithChange(func(j *slurm.Job) {
-				j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(2), slurm.Num(2)
+			jobAsReported(3, 3, 3, 3, 6, demandtest.InPartition("all"), demandtest.WithDetails(func(d *slurm.JobDetails) {
+				d.TasksPerNode, d.MinCPUsPerNode = slurm.Num(2), slurm.Num(2)
 			})))
 		d := demand.Compute(demandtest.Noon.Time(), demandtest.SnapshotOf(t, nouns...),
 			demand.Pool{Name: "a", Feature: "a", WorkerPrefix: "a-", Partitions: []string{"all"}, Max: 3,
@@ -206,7 +216,7 @@ func TestPlannedNodesAreKept(t *testing.T) {
 // will be (seed 245 of the oracle). Job 7 of lower priority needs yet another one.
 func TestNodesOfAPlanToComeAreKept(t *testing.T) {
 	requiring := func(node string) demandtest.JobOption {
-		return demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = node })
+		return demandtest.WithDetails(func(d *slurm.JobDetails) { d.RequiredNodes = node })
 	}
 	for node, want := range map[string]uint64{"w-3": 8, "w-4": 9, "": 10} {
 		nouns := []any{demandtest.NewPartition("cpu"), demandtest.NewJob(1, demandtest.AsExclusive),

@@ -13,7 +13,8 @@ import (
 func pendingJobs(count int, nodes func(id int) string) []*slurm.Job {
 	var out []*slurm.Job
 	for id := range count {
-		out = append(out, &slurm.Job{ID: uint32(id + 1), State: slurm.ParseJobState("PENDING"), RequiredNodes: nodes(id)})
+		out = append(out, &slurm.Job{ID: uint32(id + 1), State: slurm.ParseJobState("PENDING"),
+			SharedDetails: slurm.ShareDetails(slurm.JobDetails{RequiredNodes: nodes(id)})})
 	}
 	return out
 }

@@ -48,10 +48,10 @@ func PendingByPartition(jobs []*slurm.Job) Pending {
 // expressions returns the feature expressions of a job. A job whose nodes are busy becomes BadConstraints if fewer nodes
 // than it requests have the features that it prefers.
 func expressions(j *slurm.Job) []string {
-	if j.Prefer == "" || j.Prefer == j.Features {
-		return []string{j.Features}
+	if j.Prefer() == "" || j.Prefer() == j.Features() {
+		return []string{j.Features()}
 	}
-	return []string{j.Features, j.Prefer}
+	return []string{j.Features(), j.Prefer()}
 }
 
 // add returns the request with another job, or that of the first job.
@@ -81,7 +81,7 @@ func minNodes(j *slurm.Job) int {
 			nodes = t.Nodes
 		}
 	}
-	if tasks, perNode := j.Tasks.Or(0), j.TasksPerNode.Or(0); perNode > 0 && tasks > 0 {
+	if tasks, perNode := j.Tasks.Or(0), j.TasksPerNode().Or(0); perNode > 0 && tasks > 0 {
 		nodes = max(nodes, (tasks-1)/perNode+1)
 	}
 	return int(min(max(nodes, 1), maxNodes))

@@ -36,7 +36,8 @@ func TestPendingJobsRequestNodes(t *testing.T) {
 			6},
 		"more nodes than anybody has": {requesting(1 << 60), 1 << 30},
 		"-n 7 --ntasks-per-node=2": {func(j *slurm.Job) {
-			j.Tasks, j.TasksPerNode, j.TRESRequested = slurm.Num(7), slurm.Num(2), "cpu=7,node=1"
+			j.Tasks, j.TRESRequested = slurm.Num(7), "cpu=7,node=1"
+			j.EditDetails(func(d *slurm.JobDetails) { d.TasksPerNode = slurm.Num(2) })
 		}, 4},
 		"held": {func(j *slurm.Job) { j.Hold, j.Priority, j.NodeCount = true, slurm.Num(0), slurm.Num(6) }, 6},
 		"waiting for another": {func(j *slurm.Job) { j.Dependency, j.NodeCount = "afterok:4(unfulfilled)", slurm.Num(6) },
@@ -70,9 +71,9 @@ func TestPendingJobsRequestNodes(t *testing.T) {
 
 func TestPendingJobsByPartition(t *testing.T) {
 	jobs := []*slurm.Job{
-		waitingJob(requesting(3), func(j *slurm.Job) { j.ID, j.Features = 9, "a100" }),
-		waitingJob(requesting(3), func(j *slurm.Job) { j.ID, j.Features = 7, "a100" }),
-		waitingJob(func(j *slurm.Job) { j.ID, j.Features = 6, "a100" }),
+		waitingJob(requesting(3), func(j *slurm.Job) { j.ID = 9; j.EditDetails(func(d *slurm.JobDetails) { d.Features = "a100" }) }),
+		waitingJob(requesting(3), func(j *slurm.Job) { j.ID = 7; j.EditDetails(func(d *slurm.JobDetails) { d.Features = "a100" }) }),
+		waitingJob(func(j *slurm.Job) { j.ID = 6; j.EditDetails(func(d *slurm.JobDetails) { d.Features = "a100" }) }),
 		waitingJob(func(j *slurm.Job) { j.ID, j.Partition = 8, "cpu,gpu" }),
 	}
 	one := references.Request{Nodes: 1, Largest: 8, First: 8}
@@ -100,8 +101,12 @@ func TestJobThatNeedsARecord(t *testing.T) {
 		}
 		return out
 	}
-	constrained := func(text string) func(*slurm.Job) { return func(j *slurm.Job) { j.Features = text } }
-	preferring := func(text string) func(*slurm.Job) { return func(j *slurm.Job) { j.Prefer = text } }
+	constrained := func(text string) func(*slurm.Job) {
+		return func(j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.Features = text }) }
+	}
+	preferring := func(text string) func(*slurm.Job) {
+		return func(j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.Prefer = text }) }
+	}
 	inPartition := func(list string) func(*slurm.Job) { return func(j *slurm.Job) { j.Partition = list } }
 	const needsSix, waits = "job 5 needs 6 nodes of partition cpu", "job 5 waits in partition cpu, and the NodeSet would have no record left"
 	for name, tc := range map[string]struct {
@@ -149,7 +154,10 @@ func TestTheFirstJobThatNeedsARecordIsNamed(t *testing.T) {
 	removal := references.Removal{Listed: references.Nodes{}, Removed: references.Nodes{}}
 	var jobs []*slurm.Job
 	for id := range uint32(20) {
-		jobs = append(jobs, waitingJob(func(j *slurm.Job) { j.ID, j.Features = 30-id, string(rune('a'+id)) }))
+		jobs = append(jobs, waitingJob(func(j *slurm.Job) {
+			j.ID = 30 - id
+			j.EditDetails(func(d *slurm.JobDetails) { d.Features = string(rune('a' + id)) })
+		}))
 	}
 	got := references.PendingByPartition(jobs).JobThatNeeds(removal, []string{"cpu"}, nil)
 	if want := "job 11 needs a node of partition cpu"; got != want {

@@ -23,8 +23,8 @@ import (
 func ByNode(jobs []*slurm.Job, reservations []*slurm.Reservation, partitions []*slurm.Partition) (map[string]string, error) {
 	c := collector{objects: map[string]string{}, expanded: map[string]bool{}}
 	for _, j := range jobs {
-		if isUnfinished(j) && !c.expanded[j.RequiredNodes] {
-			if err := c.addNodes(fmt.Sprintf("job %d", j.ID), j.RequiredNodes); err != nil {
+		if isUnfinished(j) && !c.expanded[j.RequiredNodes()] {
+			if err := c.addNodes(fmt.Sprintf("job %d", j.ID), j.RequiredNodes()); err != nil {
 				return nil, err
 			}
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 func job(state slurm.JobBase, required string, flags ...slurm.JobFlags) *slurm.Job {
-	j := &slurm.Job{ID: 5, RequiredNodes: required, State: slurm.JobState{Base: state}}
+	j := &slurm.Job{ID: 5, SharedDetails: slurm.ShareDetails(slurm.JobDetails{RequiredNodes: required}), State: slurm.JobState{Base: state}}
 	for _, f := range flags {
 		j.State.Flags |= f
 	}
@@ -32,12 +32,14 @@ func TestJobsNameTheirRequiredNodes(t *testing.T) {
 		"a job that is requeued":    {job(slurm.JobNodeFail, "cpu-[4-5]", slurm.JobRequeued), named},
 		"a finished job":            {job(slurm.JobCompleted, "cpu-[4-5]"), nil},
 		"a job that names no nodes": {job(slurm.JobPending, ""), nil},
-		"a job that excludes a node": {&slurm.Job{ID: 5, ExcludedNodes: "cpu-5",
+		"a job that excludes a node": {&slurm.Job{ID: 5, SharedDetails: slurm.ShareDetails(slurm.JobDetails{ExcludedNodes: "cpu-5"}),
 			State: slurm.JobState{Base: slurm.JobPending}}, nil},
-		"an array": {&slurm.Job{ID: 5, ArrayJobID: 5, ArrayTasks: "1-3", RequiredNodes: "cpu-[4-5]",
-			State: slurm.JobState{Base: slurm.JobPending}}, named},
-		"a component of a heterogeneous job": {&slurm.Job{ID: 5, HetJobID: 4, HetOffset: 1, RequiredNodes: "cpu-[4-5]",
-			State: slurm.JobState{Base: slurm.JobPending}}, named},
+		"an array": {&slurm.Job{ID: 5, ArrayJobID: 5, ArrayTasks: "1-3",
+			SharedDetails: slurm.ShareDetails(slurm.JobDetails{RequiredNodes: "cpu-[4-5]"}),
+			State:         slurm.JobState{Base: slurm.JobPending}}, named},
+		"a component of a heterogeneous job": {&slurm.Job{ID: 5, HetJobID: 4, HetOffset: 1,
+			SharedDetails: slurm.ShareDetails(slurm.JobDetails{RequiredNodes: "cpu-[4-5]"}),
+			State:         slurm.JobState{Base: slurm.JobPending}}, named},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := references.ByNode([]*slurm.Job{tc.job}, nil, nil)

@@ -8,104 +8,95 @@ import (
 
 // Job is one record of slurmctld's job table (scontrol(1), "show job"). An array has one record for
 // all its tasks that have not been split off, and one record for each task that has.
+//
+// A cache keeps a hundred thousand jobs and more. The fields in which similar jobs agree are therefore apart, in values that
+// jobs share. They are read as methods, such as job.Account(), and changed with EditOwner and EditDetails.
+//
+// Jobs are compared with Same: == does not compile, since equal jobs may keep equal shared fields in different places.
 type Job struct {
+	_ [0]func()
+	// SharedOwner and SharedDetails have the fields that similar jobs share, as methods.
+	SharedOwner
+	SharedDetails
+
 	ID   uint32
+	Hold bool
 	Name string
-	// UserName, Account and QOS are the names that slurmctld uses. UserName is UserID in decimal where slurmrestd does not know the
-	// name, because its host has no such user; see HasUserName.
-	UserName string
-	UserID   uint32
-	// AssociationID is the association whose limits apply to the job, 0 without accounting.
-	AssociationID uint32
-	GroupName     string
-	Account       string
-	QOS           string
 	// Partition is Slurm's text: one partition once the job runs, or a list such as "a,b" while
 	// the job may run in any of them.
 	Partition string
 	State     JobState
 	// Reason is why a pending job waits or how a finished job ended (squeue(1), "JOB REASON
-	// CODES"). ReasonText is slurmctld's longer text, often empty.
-	Reason, ReasonText string
-	Hold               bool
-	Priority           Number
-	Nice               int32
-	Requeue            bool
-	Restarts           uint32
+	// CODES").
+	Reason   string
+	Priority Number
+	Nice     int32
+	Restarts uint32
 
 	// ArrayJobID is the job id of the array, 0 for jobs that are not in an array. ArrayTaskID is
 	// the index of this task, unset in the record that represents the tasks not yet split off.
 	// ArrayTasks lists those tasks, such as "2-9%2", and may be truncated ("…" at the end).
-	ArrayJobID  uint32
 	ArrayTaskID Number
 	ArrayTasks  string
-	// ArrayMaxRunning is the array's throttle (sbatch --array=…%N), 0 for none.
-	ArrayMaxRunning uint32
+	ArrayJobID  uint32
 
 	// HetJobID is the job id of the leader of a heterogeneous job, 0 for other jobs. HetOffset is
-	// the offset of this component, and HetJobIDs are the ids of all components as a hostlist.
+	// the offset of this component.
 	HetJobID, HetOffset uint32
-	HetJobIDs           string
+	// PreSuspendSeconds is how long the job had run until it was last suspended or resumed, at SuspendTime.
+	PreSuspendSeconds uint32
 
+	SuspendTime                          Time
 	SubmitTime, EligibleTime, AccrueTime Time
 	// StartTime is when the job started, or when slurmctld expects it to start.
 	StartTime Time
 	// EndTime is when the job ended, or when it reaches its time limit.
 	EndTime Time
-	// SuspendTime is when the job was last suspended or resumed, and PreSuspendSeconds how long it had run until then.
-	SuspendTime       Time
-	PreSuspendSeconds uint32
 	// LastSchedEval is when the scheduler last evaluated the job, and thus the age of Reason.
 	LastSchedEval Time
-	Deadline      Time
 	// TimeLimit is in minutes.
 	TimeLimit Number
 
-	// Nodes is the hostlist of allocated nodes, ScheduledNodes that of the nodes that backfill
-	// plans to use.
-	Nodes, ScheduledNodes, BatchHost string
-	// RequiredNodes and ExcludedNodes are hostlists (sbatch -w and -x).
-	RequiredNodes, ExcludedNodes string
-	// Features is the constraint expression (sbatch -C), Prefer the preferred one (--prefer).
-	Features, Prefer string
+	// Nodes is the hostlist of allocated nodes.
+	Nodes, BatchHost string
 	// NodeCount is the number of allocated nodes, or the minimum that a pending job requests.
-	// MaxNodes is the maximum that it requests, 0 or absent if it requests none.
-	NodeCount, MaxNodes         Number
+	NodeCount                   Number
 	CPUs, Tasks                 Number
-	CPUsPerTask, TasksPerNode   Number
-	MinCPUsPerNode              Number
-	MinTmpDiskMiB               Number
 	MemoryPerCPU, MemoryPerNode Number // MiB; at most one of them is set
-	ThreadsPerCore              Number
-	Contiguous                  bool
-	// Shared is how the job shares nodes: empty for the default of the partition, "none" for
-	// --exclusive, "user", "mcs", "topo" or "oversubscribe". Several words are joined by commas.
-	Shared string
 	// TRESRequested and TRESAllocated are Slurm's text; see ParseTRES. They contain only what AccountingStorageTRES lists, by
 	// default no generic resources; see RequestedTRES and AllocatedTRES.
 	TRESRequested, TRESAllocated string
-	// GRESAllocated are the generic resources on all allocated nodes, as text of TRES such as "gres/gpu=4,gres/gpu:h100=4".
-	GRESAllocated                          string
-	TRESPerJob, TRESPerNode, TRESPerSocket string
-	TRESPerTask                            string
-	// MemoryPerTRES is the memory in MiB per unit of a resource, such as "gres/gpu:400".
-	MemoryPerTRES string
-	// Siblings are the clusters of a federation in which the job could run as well.
-	Siblings                                   string
-	Licenses, Dependency, Reservation, Network string
-	// Flags are the flags of the job, not those of its state, joined by commas, such as
-	// "EXACT_TASK_COUNT_REQUESTED,JOB_WAS_RUNNING".
-	Flags string
+	Dependency                   string
 }
 
-// Same reports whether the two records are equal in every field. It must be cheap, since a cache
+// Same reports whether the two records are equal in every field, shared or not. It must be cheap, since a cache
 // compares every job in every poll; for that reason Job has no slices.
-func (j *Job) Same(k *Job) bool { return *j == *k }
+func (j *Job) Same(k *Job) bool {
+	return j.ID == k.ID && j.State == k.State && j.Priority == k.Priority && j.Hold == k.Hold && j.Nice == k.Nice &&
+		j.Restarts == k.Restarts && j.hasTimesOf(k) && j.hasSizesOf(k) &&
+		j.ArrayJobID == k.ArrayJobID && j.ArrayTaskID == k.ArrayTaskID && j.HetJobID == k.HetJobID && j.HetOffset == k.HetOffset &&
+		j.Name == k.Name && j.Partition == k.Partition && j.Reason == k.Reason && j.ArrayTasks == k.ArrayTasks &&
+		j.Nodes == k.Nodes && j.BatchHost == k.BatchHost && j.TRESRequested == k.TRESRequested &&
+		j.TRESAllocated == k.TRESAllocated && j.Dependency == k.Dependency &&
+		j.SharedOwner.Equal(k.SharedOwner) && j.SharedDetails.Equal(k.SharedDetails)
+}
+
+func (j *Job) hasTimesOf(k *Job) bool {
+	return j.SubmitTime == k.SubmitTime && j.EligibleTime == k.EligibleTime && j.AccrueTime == k.AccrueTime &&
+		j.StartTime == k.StartTime && j.EndTime == k.EndTime && j.SuspendTime == k.SuspendTime &&
+		j.PreSuspendSeconds == k.PreSuspendSeconds && j.LastSchedEval == k.LastSchedEval && j.TimeLimit == k.TimeLimit
+}
+
+func (j *Job) hasSizesOf(k *Job) bool {
+	return j.NodeCount == k.NodeCount && j.CPUs == k.CPUs && j.Tasks == k.Tasks &&
+		j.MemoryPerCPU == k.MemoryPerCPU && j.MemoryPerNode == k.MemoryPerNode
+}
 
 // HasUserName reports whether UserName is the name of a user, and not UserID in its place.
 func (j *Job) HasUserName() bool {
-	if j.UserName == "" || '0' <= j.UserName[0] && j.UserName[0] <= '9' {
-		return j.UserName != "" && j.UserName != strconv.FormatUint(uint64(j.UserID), 10)
+	name := j.UserName()
+	if name == "" || '0' <= name[0] && name[0] <= '9' {
+		return name != "" && name != strconv.FormatUint(uint64(j.UserID()), 10)
 	}
 	return true
 }

@@ -13,7 +13,7 @@ import (
 // it has.
 func (j *Job) AllocatedTRES() (text string, hasGPUs bool) {
 	text = j.TRESAllocated
-	for item := range strings.SplitSeq(j.GRESAllocated, ",") {
+	for item := range strings.SplitSeq(j.GRESAllocated(), ",") {
 		if item != "" && !listsGRES(j.TRESAllocated, baseOfGRES(item)) {
 			text = joinTRES(text, item)
 		}
@@ -40,7 +40,7 @@ func (j *Job) RequestedTRES() (text string, hasGPUs bool) {
 
 // requestsGPUs reports whether the job requests GPUs in any way.
 func (j *Job) requestsGPUs() bool {
-	return slices.ContainsFunc([]string{j.TRESPerJob, j.TRESPerNode, j.TRESPerTask, j.TRESPerSocket},
+	return slices.ContainsFunc([]string{j.TRESPerJob(), j.TRESPerNode(), j.TRESPerTask(), j.TRESPerSocket()},
 		func(text string) bool { return strings.Contains(text, "gpu") })
 }
 
@@ -65,7 +65,7 @@ func (j *Job) gpuRequest() (counts map[string]uint64, times uint64, ok bool) {
 	for _, request := range []struct {
 		text  string
 		times uint64
-	}{{j.TRESPerJob, 1}, {j.TRESPerNode, nodes}, {j.TRESPerTask, tasks}, {j.TRESPerSocket, 0}} {
+	}{{j.TRESPerJob(), 1}, {j.TRESPerNode(), nodes}, {j.TRESPerTask(), tasks}, {j.TRESPerSocket(), 0}} {
 		if strings.Contains(request.text, "gpu") {
 			counts, err = ParseGRESRequest(request.text)
 			return counts, request.times, err == nil

@@ -77,7 +77,8 @@ func TestJobReadersMatchTheModelAfterAnyHistory(t *testing.T) {
 func withoutSchedulerFields(jobs []slurm.Job) []slurm.Job {
 	for i := range jobs {
 		if jobs[i].State.Base == slurm.JobPending {
-			jobs[i].LastSchedEval, jobs[i].Reason, jobs[i].ReasonText, jobs[i].Flags = 0, "", "", ""
+			jobs[i].LastSchedEval, jobs[i].Reason = 0, ""
+			jobs[i].EditDetails(func(d *slurm.JobDetails) { d.ReasonText, d.Flags = "", "" })
 		}
 	}
 	return jobs

@@ -228,7 +228,7 @@ func TestReleasesDifferInAnEmptyPartition(t *testing.T) {
 		}
 		id := mustSubmit(t, c, foreverJob(slurm.JobRequest{Nodes: 2, Constraints: "cpu"}))
 		c.Step(time.Second)
-		if j, _ := c.Job(id); j.State.Base != slurm.JobPending || j.ReasonText == "" {
+		if j, _ := c.Job(id); j.State.Base != slurm.JobPending || j.ReasonText() == "" {
 			t.Errorf("%s: %+v", release, j)
 		}
 		c.StartSlurmd(slurmtest.NodeConf{Names: "cpu-[0-1]", CPUs: 4, MemoryMiB: 1000, Features: []string{"cpu"}})
@@ -256,7 +256,7 @@ func TestComponentsOfAHeterogeneousJobStartTogether(t *testing.T) {
 		t.Errorf("with room for both: %s", diff)
 	}
 	j, _ := c.Job(leader + 1)
-	if j.HetJobID != leader || j.HetOffset != 1 || j.HetJobIDs != "2-3" {
+	if j.HetJobID != leader || j.HetOffset != 1 || j.HetJobIDs() != "2-3" {
 		t.Errorf("%+v", j)
 	}
 	must(t, c.Cancel(formatJobID(leader)))

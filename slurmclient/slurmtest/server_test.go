@@ -175,7 +175,7 @@ func TestUnknownUserMaySubmitToOldReleasesOnly(t *testing.T) {
 		resp.Body.Close()
 		got := ""
 		for _, j := range c.Jobs() {
-			got = j.UserName
+			got = j.UserName()
 		}
 		if got != want {
 			t.Errorf("%s: the job's user is %q, want %q", release, got, want)

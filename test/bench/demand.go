@@ -87,7 +87,9 @@ func timeUnlikeQueue(s *slurmclient.Snapshot, poolCount int, excludes bool) (flo
 		unlike := *j
 		unlike.Partition, unlike.MemoryPerNode, unlike.MemoryPerCPU = part, slurm.Num(0), slurm.Num(uint64(1000+i))
 		if excludes {
-			unlike.ExcludedNodes = fmt.Sprintf("pool-%04d-[%d-%d]", i%poolCount, i%50, 50+i%50)
+			unlike.EditDetails(func(d *slurm.JobDetails) {
+				d.ExcludedNodes = fmt.Sprintf("pool-%04d-[%d-%d]", i%poolCount, i%50, 50+i%50)
+			})
 		}
 		jobs = append(jobs, &unlike)
 	}

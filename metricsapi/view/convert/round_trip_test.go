@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -110,19 +111,28 @@ func checkRoundTrip[R, O any](t *testing.T, r *R, notCarried []string, object fu
 // carriedPart returns the record as the view can carry it: without the fields that it does not
 // have, unset values and Slurm's placeholders, and with loads in hundredths.
 func carriedPart[R any](r R, notCarried []string) R {
-	v := reflect.ValueOf(&r).Elem()
-	for _, name := range notCarried {
-		v.FieldByName(name).SetZero()
+	if j, ok := any(&r).(*slurm.Job); ok {
+		j.EditOwner(func(o *slurm.JobOwner) { clearNotCarried(reflect.ValueOf(o).Elem(), notCarried) })
+		j.EditDetails(func(d *slurm.JobDetails) { clearNotCarried(reflect.ValueOf(d).Elem(), notCarried) })
 	}
+	clearNotCarried(reflect.ValueOf(&r).Elem(), notCarried)
+	return r
+}
+
+func clearNotCarried(v reflect.Value, notCarried []string) {
 	for i := range v.NumField() {
 		name, field := v.Type().Field(i).Name, v.Field(i)
+		if slices.Contains(notCarried, name) {
+			field.SetZero()
+		}
+		if name == "_" {
+			continue
+		}
 		switch value := field.Interface().(type) {
 		case slurm.Number:
-			if _, ok := value.Value(); !ok &&
-				!(value.IsInfinite() && (limitFields[name] || isPartitionLimit(r, name))) {
-				field.SetZero()
-			} else if n, known := value.Value(); known && n == 0 && name == "MaxNodes" && !isPartitionLimit(r, name) {
-				field.SetZero() // no maximum
+			isLimit := limitFields[name] || isPartitionLimit(v, name)
+			if n, ok := value.Value(); !ok && !(value.IsInfinite() && isLimit) || ok && n == 0 && name == "MaxNodes" && !isLimit {
+				field.SetZero() // as a number of nodes, 0 is no maximum
 			}
 		case slurm.Float:
 			n, ok := value.Value()
@@ -140,30 +150,51 @@ func carriedPart[R any](r R, notCarried []string) R {
 			}
 		}
 	}
-	return r
 }
 
-func isPartitionLimit(r any, name string) bool {
-	_, ok := r.(slurm.Partition)
-	return ok && name == "MaxNodes"
+func isPartitionLimit(v reflect.Value, name string) bool {
+	return v.Type() == reflect.TypeFor[slurm.Partition]() && name == "MaxNodes"
 }
 
 func checkFieldsNotCarried[R, O any](t *testing.T, listed []string, object func(*R) *O, record func(*O) *R) {
 	t.Helper()
 	var r R
-	v := reflect.ValueOf(&r).Elem()
-	for i := range v.NumField() {
-		fillField(t, v.Type().Field(i).Name, v.Field(i))
+	if j, ok := any(&r).(*slurm.Job); ok {
+		j.EditOwner(func(o *slurm.JobOwner) { fillFields(t, reflect.ValueOf(o).Elem()) })
+		j.EditDetails(func(d *slurm.JobDetails) { fillFields(t, reflect.ValueOf(d).Elem()) })
 	}
-	got := reflect.ValueOf(record(object(&r))).Elem()
-	var lost []string
-	for i := range v.NumField() {
-		if !reflect.DeepEqual(v.Field(i).Interface(), got.Field(i).Interface()) {
-			lost = append(lost, v.Type().Field(i).Name)
-		}
+	fillFields(t, reflect.ValueOf(&r).Elem())
+	got := record(object(&r))
+	lost := differentFields(reflect.ValueOf(r), reflect.ValueOf(*got))
+	if j, ok := any(&r).(*slurm.Job); ok {
+		k := any(got).(*slurm.Job)
+		lost = append(lost, differentFields(reflect.ValueOf(j.Owner()), reflect.ValueOf(k.Owner()))...)
+		lost = append(lost, differentFields(reflect.ValueOf(j.Details()), reflect.ValueOf(k.Details()))...)
 	}
+	slices.Sort(lost)
+	listed = slices.Sorted(slices.Values(listed))
 	if diff := cmp.Diff(listed, lost); diff != "" {
 		t.Errorf("%T: fields that the view does not carry:\n%s", r, diff)
+	}
+}
+
+// differentFields returns the names of the fields in which two structs differ, without those that jobs share.
+func differentFields(v, w reflect.Value) (names []string) {
+	for i := range v.NumField() {
+		if f := v.Type().Field(i); !f.Anonymous && f.Name != "_" && !reflect.DeepEqual(v.Field(i).Interface(), w.Field(i).Interface()) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// fillFields sets the fields of a struct, but for those that jobs share.
+func fillFields(t *testing.T, v reflect.Value) {
+	t.Helper()
+	for i := range v.NumField() {
+		if f := v.Type().Field(i); !f.Anonymous && f.Name != "_" {
+			fillField(t, f.Name, v.Field(i))
+		}
 	}
 }
 

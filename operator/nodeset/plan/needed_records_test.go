@@ -18,7 +18,8 @@ import (
 func withPendingJob(nodes uint64, constraint string) func(*planInput) {
 	return func(s *planInput) {
 		s.observed.Slurm.Pending = references.PendingByPartition([]*slurm.Job{{ID: 5, Partition: "all",
-			Features: constraint, NodeCount: slurm.Num(nodes), State: slurm.JobState{Base: slurm.JobPending}}})
+			SharedDetails: slurm.ShareDetails(slurm.JobDetails{Features: constraint}), NodeCount: slurm.Num(nodes),
+			State: slurm.JobState{Base: slurm.JobPending}}})
 		in := references.Nodes{}
 		for name, r := range s.observed.Slurm.Records {
 			r.Partitions, r.Features = []string{"all"}, []string{"cpu"}

@@ -44,7 +44,7 @@ func TestConstraintsAreMetByFeatures(t *testing.T) {
 		t.Run(tt.text+" on "+tt.features, func(t *testing.T) {
 			p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"),
 				demandtest.NewNode("n1", demandtest.WithFeatures(strings.Fields(tt.features)...)),
-				demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.Features = tt.text })))
+				demandtest.NewJob(1, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Features = tt.text })))
 			if met := p.EligiblePendingJobs == 1; met != tt.met {
 				t.Errorf("met: %v, want %v: %+v", met, tt.met, p.Unsatisfiable)
 			}
@@ -59,7 +59,7 @@ func TestUnreadableConstraintsAreReported(t *testing.T) {
 	} {
 		p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"),
 			demandtest.NewNode("n1", demandtest.WithFeatures("a", "b")),
-			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.Features = text })))
+			demandtest.NewJob(1, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Features = text })))
 		if len(p.Unsatisfiable) != 1 || p.Unsatisfiable[0].Reason != "constraint or generic resources cannot be parsed" {
 			t.Errorf("%q: %+v", text, p.Unsatisfiable)
 		}
@@ -70,7 +70,7 @@ func TestActiveFeaturesCountAsWell(t *testing.T) {
 	n := demandtest.NewNode("n1", demandtest.WithFeatures("avail"))
 	n.ActiveFeatures = []string{"active"}
 	p := demandtest.DemandOn(t, "cpu", demandtest.NewPartition("cpu"), n,
-		demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.Features = "avail&active" })))
+		demandtest.NewJob(1, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Features = "avail&active" })))
 	if p.EligiblePendingJobs != 1 {
 		t.Errorf("%+v", p.Unsatisfiable)
 	}

@@ -53,9 +53,13 @@ func TestRunningJobsCountInMaxCPUsPerNode(t *testing.T) {
 func TestTasksForEachNodeCountInMaxCPUsPerNode(t *testing.T) {
 	sized := func(id uint32, tasks, cpusPerTask, tasksPerNode, nodes uint64) *slurm.Job {
 		return demandtest.NewJob(id, demandtest.WithChange(func(j *slurm.Job) {
-			j.Tasks, j.CPUs, j.CPUsPerTask = slurm.Num(tasks), slurm.Num(tasks*cpusPerTask), slurm.Num(cpusPerTask)
-			j.NodeCount, j.TasksPerNode = slurm.Num(nodes), slurm.Num(tasksPerNode)
-			j.MinCPUsPerNode = slurm.Num(max(min(tasks, tasksPerNode), 1) * cpusPerTask)
+			j.Tasks, j.CPUs = slurm.Num(tasks), slurm.Num(tasks*cpusPerTask)
+			j.EditDetails(func(d *slurm.JobDetails) { d.CPUsPerTask = slurm.Num(cpusPerTask) })
+			j.NodeCount = slurm.Num(nodes)
+			j.EditDetails(func(d *slurm.JobDetails) { d.TasksPerNode = slurm.Num(tasksPerNode) })
+			j.EditDetails(func(d *slurm.JobDetails) {
+				d.MinCPUsPerNode = slurm.Num(max(min(tasks, tasksPerNode), 1) * cpusPerTask)
+			})
 			j.MemoryPerCPU, j.TimeLimit = slurm.Num(100), slurm.Infinite()
 			j.TRESRequested = fmt.Sprintf("cpu=%d,node=%d", tasks*cpusPerTask, nodes)
 			j.Priority = slurm.Num(10000)

@@ -13,7 +13,9 @@ import (
 
 // ownedBy sets the user, the account and the QOS of a job.
 func ownedBy(user, account, qos string) demandtest.JobOption {
-	return func(j *slurm.Job) { j.UserName, j.Account, j.QOS = user, account, qos }
+	return func(j *slurm.Job) {
+		j.EditOwner(func(o *slurm.JobOwner) { o.UserName, o.Account, o.QOS = user, account, qos })
+	}
 }
 
 // withTRES sets the requested TRES, and the allocated TRES of a running job.
@@ -48,10 +50,13 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		return demandtest.NewNode("n9", demandtest.WithSize(4, 8000), demandtest.WithUsage(cpus, 0))
 	}
 	requiringFirst := func(more ...demandtest.JobOption) *slurm.Job {
-		first := demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes, j.Priority = "n9", slurm.Num(99) })
+		first := demandtest.WithChange(func(j *slurm.Job) {
+			j.Priority = slurm.Num(99)
+			j.EditDetails(func(d *slurm.JobDetails) { d.RequiredNodes = "n9" })
+		})
 		return demandtest.NewJob(60, append([]demandtest.JobOption{mine, first}, more...)...)
 	}
-	exclusive := demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" })
+	exclusive := demandtest.WithDetails(func(d *slurm.JobDetails) { d.Shared = "none" })
 	partQOS := func(qos string) any { return demandtest.NewPartition("cpu", func(p *slurm.Partition) { p.QOS = qos }) }
 	for name, tc := range map[string]struct {
 		limits []any
@@ -108,18 +113,18 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 			[]any{jobsOf(1, withTRES("cpu=1,gres/gpu=8")), demandtest.NewJob(60, mine, withTRES("gres/gpu=4"))}, 1},
 		"CPUs of whole nodes": {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 8)}},
 			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000)),
-				jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))},
+				jobsOf(9, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Shared = "none" }))},
 			2},
 		"CPUs of the smallest whole node": {[]any{slurm.QOS{Name: "q", MaxTRESPerUser: tres("cpu", 8)}},
 			[]any{demandtest.NewNode("n0", demandtest.WithSize(8, 8000)),
 				demandtest.NewNode("n1", demandtest.WithSize(2, 8000), func(n *slurm.Node) { n.Weight = 9 }),
-				jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))}, 4},
+				jobsOf(9, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Shared = "none" }))}, 4},
 		"memory of whole nodes' CPUs": {[]any{slurm.QOS{Name: "q",
 			MaxTRESPerUser: tres("mem", 1000)}},
 			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000)),
 				jobsOf(9, demandtest.WithChange(func(j *slurm.Job) {
-					j.Shared, j.MemoryPerCPU = "none",
-						slurm.Num(100)
+					j.MemoryPerCPU = slurm.Num(100)
+					j.EditDetails(func(d *slurm.JobDetails) { d.Shared = "none" })
 				}))}, 2},
 		"CPUs of whole cores": {[]any{slurm.QOS{Name: "q", MaxTRESPerJob: tres("cpu", 4)}},
 			[]any{demandtest.NewNode("n0", demandtest.WithSize(8, 8000), threaded),
@@ -139,9 +144,9 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 			slurm.Association{Account: "ml", User: "alice", MaxJobs: slurm.Num(3)}}, []any{jobsOf(9)}, 3},
 		"jobs of a user without a name": {[]any{ml(func(*slurm.Association) {}),
 			slurm.Association{ID: 5, Account: "ml", User: "alice", MaxJobs: slurm.Num(3)}},
-			[]any{jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.UserName, j.UserID, j.AssociationID = "3001", 3001, 5 }))}, 3},
+			[]any{jobsOf(9, demandtest.WithOwner(func(o *slurm.JobOwner) { o.UserName, o.UserID, o.AssociationID = "3001", 3001, 5 }))}, 3},
 		"users without names": {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(1)}},
-			[]any{jobsOf(2, demandtest.WithChange(func(j *slurm.Job) { j.UserName, j.UserID = "3001", 3001 })),
+			[]any{jobsOf(2, demandtest.WithOwner(func(o *slurm.JobOwner) { o.UserName, o.UserID = "3001", 3001 })),
 				demandtest.NewJobs(60, 2, ownedBy("3002", "ml", "q"))}, 2},
 		"an account's CPUs": {[]any{alice,
 			ml(func(a *slurm.Association) { a.GrpTRES = tres("cpu", 4) })}, []any{jobsOf(9, demandtest.WithTasks(2))},
@@ -176,21 +181,21 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 			slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3), Flags: []string{"OVERRIDE_PARTITION_QOS"}}},
 			[]any{partQOS("p"), jobsOf(9)}, 3},
 		"licenses": {[]any{slurm.License{Name: "ansys", Total: 5}},
-			[]any{jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 2},
+			[]any{jobsOf(9, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Licenses = "ansys:2" }))}, 2},
 		"licenses of two layers, of which one is in the other": {[]any{slurm.License{Name: "hot", Total: 3, Nodes: "n[1-2]"},
 			slurm.License{Name: "hot", Total: 5, Nodes: "n[1-9]"}},
-			[]any{jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Licenses = "hot:2" }))}, 2},
+			[]any{jobsOf(9, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Licenses = "hot:2" }))}, 2},
 		"licenses of two layers side by side": {[]any{slurm.License{Name: "hot", Total: 5, Nodes: "n[3-9]"},
 			slurm.License{Name: "hot", Total: 3, Nodes: "n[1-2]"}},
-			[]any{jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Licenses = "hot:2" }))}, 4},
+			[]any{jobsOf(9, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Licenses = "hot:2" }))}, 4},
 		"licenses in use": {[]any{slurm.License{Name: "ansys", Total: 5, Used: 2}},
-			[]any{runs(70, demandtest.WithChange(func(j *slurm.Job) { j.Licenses = "ansys:2" })),
-				jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
+			[]any{runs(70, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Licenses = "ansys:2" })),
+				jobsOf(9, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Licenses = "ansys:2" }))}, 1},
 		"licenses of jobs of whole nodes": {[]any{slurm.License{Name: "ansys", Total: 5}},
 			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000)),
-				jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Licenses, j.Shared = "ansys:2", "none" }))}, 2},
+				jobsOf(9, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Licenses, d.Shared = "ansys:2", "none" }))}, 2},
 		"licenses that others reserved": {[]any{slurm.License{Name: "ansys", Total: 5, Reserved: 2,
-			Deficit: 1}}, []any{jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Licenses = "ansys:2" }))}, 1},
+			Deficit: 1}}, []any{jobsOf(9, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Licenses = "ansys:2" }))}, 1},
 		"jobs that share the only allowed node": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 1)}},
 			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000)), jobsOf(9)}, 4},
 		"jobs larger than a node": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}},
@@ -202,30 +207,29 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 		"a job that would need more nodes": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 3)}},
 			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000)),
 				jobsOf(1, demandtest.WithTasks(4), demandtest.WithChange(func(j *slurm.Job) {
-					j.CPUs, j.CPUsPerTask = slurm.Num(12),
-						slurm.Num(3)
+					j.CPUs = slurm.Num(12)
+					j.EditDetails(func(d *slurm.JobDetails) { d.CPUsPerTask = slurm.Num(3) })
 				})), demandtest.NewJob(60, mine)}, 1},
 		"CPUs of tasks per node": {[]any{slurm.QOS{Name: "q", MaxTRESPerNode: tres("cpu", 2)}},
 			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000)),
-				jobsOf(3, demandtest.WithTasks(2), demandtest.WithChange(func(j *slurm.Job) {
-					j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3),
-						slurm.Num(3)
+				jobsOf(3, demandtest.WithTasks(2), demandtest.WithDetails(func(d *slurm.JobDetails) {
+					d.TasksPerNode, d.MinCPUsPerNode = slurm.Num(3), slurm.Num(3)
 				})), demandtest.NewJob(60, mine, demandtest.WithTasks(2))}, 1},
 		"exclusive jobs": {[]any{slurm.QOS{Name: "q", GrpTRES: tres("node", 2)}},
-			[]any{jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
+			[]any{jobsOf(9, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Shared = "none" }))}, 2},
 		"all GPUs of exclusive nodes": {[]any{slurm.QOS{Name: "q",
 			MaxTRESPerUser: tres("gres/gpu", 9)}},
 			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:h100:4" }),
-				jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))}, 2},
+				jobsOf(9, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Shared = "none" }))}, 2},
 		"all GPUs of the nodes with the fewest": {[]any{slurm.QOS{Name: "q",
 			MaxTRESPerJob: tres("gres/gpu", 2)}},
 			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }),
 				demandtest.NewNode("n1", demandtest.WithSize(4, 8000)),
-				jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))}, 9},
+				jobsOf(9, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Shared = "none" }))}, 9},
 		"more GPUs than a job is allowed": {[]any{slurm.QOS{Name: "q",
 			MaxTRESPerJob: tres("gres/gpu", 2)}},
 			[]any{demandtest.NewNode("n0", demandtest.WithSize(4, 8000), func(n *slurm.Node) { n.GRES = "gpu:4" }),
-				jobsOf(9, demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" }))}, 0},
+				jobsOf(9, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Shared = "none" }))}, 0},
 		"limits without enforcement": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)},
 			slurm.Conf{AccountingEnforce: []string{"associations"}}}, []any{jobsOf(9)}, 9},
 		"enforced limits": {[]any{slurm.QOS{Name: "q", MaxJobs: slurm.Num(1)},
@@ -252,10 +256,7 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 func TestTasksForEachNodeUnderALimit(t *testing.T) {
 	for _, nodes := range []map[string]uint64{nil, {"node": 9}} {
 		for release, want := range map[string]uint64{"24.11.5": 2, "26.05.0": 1} {
-			perNode := demandtest.WithChange(func(j *slurm.Job) {
-				j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(3),
-					slurm.Num(3)
-			})
+			perNode := demandtest.WithDetails(func(d *slurm.JobDetails) { d.TasksPerNode, d.MinCPUsPerNode = slurm.Num(3), slurm.Num(3) })
 			s := demandtest.SnapshotOf(t, demandtest.NewPartition("cpu"),
 				demandtest.NewNode("n0", demandtest.WithSize(4, 8000)),
 				demandtest.NewJobs(1, 3, ownedBy("alice", "ml", "q"), demandtest.WithTasks(2), perNode))
@@ -274,8 +275,8 @@ func TestTasksForEachNodeUnderALimit(t *testing.T) {
 func TestUnevenTasksUnderALimit(t *testing.T) {
 	spread := func(tasks, nodes uint64) demandtest.JobOption {
 		return demandtest.WithChange(func(j *slurm.Job) {
-			j.CPUs, j.Tasks, j.TasksPerNode, j.MinCPUsPerNode = slurm.Num(tasks), slurm.Num(tasks), slurm.Num(2),
-				slurm.Num(2)
+			j.CPUs, j.Tasks = slurm.Num(tasks), slurm.Num(tasks)
+			j.EditDetails(func(d *slurm.JobDetails) { d.TasksPerNode, d.MinCPUsPerNode = slurm.Num(2), slurm.Num(2) })
 			j.NodeCount = slurm.Num(nodes)
 			j.TRESRequested = fmt.Sprintf("cpu=%d,node=%d", tasks, nodes)
 		})
@@ -326,7 +327,8 @@ func TestHetComponentsRunTogetherOrNotAtAll(t *testing.T) {
 func TestJobsOfHighestPriorityGetWhatALimitLeaves(t *testing.T) {
 	wide := func(id uint32, priority uint64, n uint64) *slurm.Job {
 		return demandtest.NewJob(id, demandtest.OnNodes(n), demandtest.WithChange(func(j *slurm.Job) {
-			j.Reason, j.QOS, j.Priority = "PartitionConfig", "one", slurm.Num(priority)
+			j.Reason, j.Priority = "PartitionConfig", slurm.Num(priority)
+			j.EditOwner(func(o *slurm.JobOwner) { o.QOS = "one" })
 		}))
 	}
 	s := demandtest.SnapshotOf(t, demandtest.NewPartition("cpu"), wide(1, 5, 2), wide(2, 9, 4), wide(3, 7, 8))
@@ -380,7 +382,7 @@ func TestLimitsThatMayNotBeEnforcedAreReported(t *testing.T) {
 		"a job is pending for a limit":      {[]any{limit}, []any{heldBack}, nil},
 		"limits hold no job back":           {[]any{slurm.QOS{Name: "q", MaxJobsPerUser: slurm.Num(3)}}, nil, nil},
 		"licenses are always enforced": {[]any{slurm.License{Name: "ansys", Total: 1, Used: 1}},
-			[]any{demandtest.NewJob(8, demandtest.WithChange(func(j *slurm.Job) { j.Licenses = "ansys:1" }))}, nil},
+			[]any{demandtest.NewJob(8, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Licenses = "ansys:1" }))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := demandtest.SnapshotOf(t, append(tc.nouns, demandtest.NewPartition("cpu"),

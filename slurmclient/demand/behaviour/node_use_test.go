@@ -84,7 +84,7 @@ func TestANodeThatLooksIdleIsBusyWhenSomethingHoldsIt(t *testing.T) {
 		"an ended job": {demandtest.NewJob(1, demandtest.RunningOn("n1"), base(slurm.JobTimeout)),
 			0},
 		"a pending job that names it": {demandtest.NewJob(1, demandtest.WithReason("JobHeldUser"),
-			demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "n1" })), 0},
+			demandtest.WithDetails(func(d *slurm.JobDetails) { d.RequiredNodes = "n1" })), 0},
 		"an active reservation":          {reservation(demandtest.Noon-10, demandtest.Noon+10), 1},
 		"a future reservation":           {reservation(demandtest.Noon+1, demandtest.Noon+10), 0},
 		"a past reservation":             {reservation(demandtest.Noon-10, demandtest.Noon), 0},

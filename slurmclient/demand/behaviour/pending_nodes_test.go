@@ -10,7 +10,7 @@ import (
 )
 
 func TestPendingNodesOfOnePartition(t *testing.T) {
-	exclusive := demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" })
+	exclusive := demandtest.WithDetails(func(d *slurm.JobDetails) { d.Shared = "none" })
 	memory := func(mib uint64) demandtest.JobOption {
 		return func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(mib) }
 	}
@@ -58,8 +58,14 @@ func TestPendingNodesOfOnePartition(t *testing.T) {
 		"an exclusive job takes a whole idle node": {[]any{demandtest.NewNode("n1"), demandtest.NewJob(1, exclusive),
 			demandtest.NewJob(2)}, 1},
 		"jobs exclusive to a user share with the same user": {[]any{busy,
-			demandtest.NewJobs(1, 2, demandtest.WithChange(func(j *slurm.Job) { j.Shared, j.UserID = "user", 1 })),
-			demandtest.NewJob(3, demandtest.WithChange(func(j *slurm.Job) { j.Shared, j.UserID = "user", 2 }))}, 2},
+			demandtest.NewJobs(1, 2, demandtest.WithChange(func(j *slurm.Job) {
+				j.EditDetails(func(d *slurm.JobDetails) { d.Shared = "user" })
+				j.EditOwner(func(o *slurm.JobOwner) { o.UserID = 1 })
+			})),
+			demandtest.NewJob(3, demandtest.WithChange(func(j *slurm.Job) {
+				j.EditDetails(func(d *slurm.JobDetails) { d.Shared = "user" })
+				j.EditOwner(func(o *slurm.JobOwner) { o.UserID = 2 })
+			}))}, 2},
 		"-N 4 needs four nodes": {[]any{busy, demandtest.NewJob(1, demandtest.OnNodes(4))}, 4},
 		"-N 4 with three idle needs one more": {[]any{demandtest.NewNode("n1"), demandtest.NewNode("n2"),
 			demandtest.NewNode("n3"), demandtest.NewJob(1, demandtest.OnNodes(4))}, 1},
@@ -72,9 +78,9 @@ func TestPendingNodesOfOnePartition(t *testing.T) {
 			3},
 		"tasks per node spread them too": {[]any{busy,
 			demandtest.NewJob(1, demandtest.WithTasks(8),
-				demandtest.WithChange(func(j *slurm.Job) { j.TasksPerNode = slurm.Num(2) }))}, 4},
+				demandtest.WithDetails(func(d *slurm.JobDetails) { d.TasksPerNode = slurm.Num(2) }))}, 4},
 		"CPUs per node are a minimum": {[]any{busy,
-			demandtest.NewJobs(1, 2, demandtest.WithChange(func(j *slurm.Job) { j.MinCPUsPerNode = slurm.Num(3) }))},
+			demandtest.NewJobs(1, 2, demandtest.WithDetails(func(d *slurm.JobDetails) { d.MinCPUsPerNode = slurm.Num(3) }))},
 			2},
 		"an array requests nodes for all of its tasks": {[]any{busy,
 			demandtest.NewJob(1, demandtest.WithArray(1, "1-100", 0))},
@@ -100,7 +106,7 @@ func TestPendingNodesOfOnePartition(t *testing.T) {
 			demandtest.NewJob(2, demandtest.AsComponent(1, 1), demandtest.WithConstraint("gold"))}, 0},
 		"jobs that no node could run request none": {[]any{busy,
 			demandtest.NewJob(1, demandtest.WithTasks(5),
-				demandtest.WithChange(func(j *slurm.Job) { j.MaxNodes = slurm.Num(1) }))}, 0},
+				demandtest.WithDetails(func(d *slurm.JobDetails) { d.MaxNodes = slurm.Num(1) }))}, 0},
 		"held, dependent and later jobs request none": {[]any{busy,
 			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.Hold = true })),
 			demandtest.NewJob(2, demandtest.WithChange(func(j *slurm.Job) { j.Dependency = "afterok:1(unfulfilled)" })),
@@ -114,24 +120,25 @@ func TestPendingNodesOfOnePartition(t *testing.T) {
 			demandtest.NewNode("n2", demandtest.WithFeatures("x86"), demandtest.WithState("ALLOCATED")),
 			demandtest.NewJob(1, demandtest.WithConstraint("x86"))}, 1},
 		"an excluded node is not used": {[]any{demandtest.NewNode("n1"),
-			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.ExcludedNodes = "n1,n7" }))}, 1},
+			demandtest.NewJob(1, demandtest.WithDetails(func(d *slurm.JobDetails) { d.ExcludedNodes = "n1,n7" }))}, 1},
 		"other nodes are used": {[]any{demandtest.NewNode("n1"),
-			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.ExcludedNodes = "n7" }))}, 0},
+			demandtest.NewJob(1, demandtest.WithDetails(func(d *slurm.JobDetails) { d.ExcludedNodes = "n7" }))}, 0},
 		"a busy required node needs no other": {[]any{busy,
-			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "busy" }))}, 0},
+			demandtest.NewJob(1, demandtest.WithDetails(func(d *slurm.JobDetails) { d.RequiredNodes = "busy" }))}, 0},
 		"a missing required node is one node": {[]any{busy,
-			demandtest.NewJobs(1, 3, demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "n9" }))}, 1},
+			demandtest.NewJobs(1, 3, demandtest.WithDetails(func(d *slurm.JobDetails) { d.RequiredNodes = "n9" }))}, 1},
 		"a required node that is down is one node": {[]any{demandtest.NewNode("n1", demandtest.WithState("DOWN")),
-			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "n1" }))}, 1},
+			demandtest.NewJob(1, demandtest.WithDetails(func(d *slurm.JobDetails) { d.RequiredNodes = "n1" }))}, 1},
 		"nodes besides the required ones are added": {[]any{busy,
 			demandtest.NewJob(1, demandtest.OnNodes(3),
-				demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "busy" }))}, 2},
+				demandtest.WithDetails(func(d *slurm.JobDetails) { d.RequiredNodes = "busy" }))}, 2},
 		"what a required node provides is not free for others": {[]any{demandtest.NewNode("n1"),
 			demandtest.NewJob(1, demandtest.WithTasks(4),
-				demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "n1" })), demandtest.NewJob(2)}, 1},
+				demandtest.WithDetails(func(d *slurm.JobDetails) { d.RequiredNodes = "n1" })),
+			demandtest.NewJob(2)}, 1},
 		"temporary disk counts": {[]any{demandtest.NewNode("n1"),
 			demandtest.NewNode("n2", func(n *slurm.Node) { n.TmpDiskMiB = 5000 }, demandtest.WithState("ALLOCATED")),
-			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.MinTmpDiskMiB = slurm.Num(1000) }))}, 1},
+			demandtest.NewJob(1, demandtest.WithDetails(func(d *slurm.JobDetails) { d.MinTmpDiskMiB = slurm.Num(1000) }))}, 1},
 		"specialized memory is not available": {[]any{demandtest.NewNode("n1",
 			func(n *slurm.Node) { n.SpecializedMemoryMiB = 1000 }), demandtest.NewJob(1, memory(7500))}, 0},
 		"at zero nodes each job needs a node": {[]any{demandtest.NewJobs(1, 3)}, 3},
@@ -174,8 +181,12 @@ func TestPendingNodesOfGPUs(t *testing.T) {
 				options...)...)
 	}
 	busy := gpuNode("busy", demandtest.WithState("ALLOCATED"))
-	perNode := func(text string) demandtest.JobOption { return func(j *slurm.Job) { j.TRESPerNode = text } }
-	perJob := func(text string) demandtest.JobOption { return func(j *slurm.Job) { j.TRESPerJob = text } }
+	perNode := func(text string) demandtest.JobOption {
+		return func(j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.TRESPerNode = text }) }
+	}
+	perJob := func(text string) demandtest.JobOption {
+		return func(j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.TRESPerJob = text }) }
+	}
 	tests := map[string]struct {
 		nouns []any
 		want  uint64
@@ -190,10 +201,10 @@ func TestPendingNodesOfGPUs(t *testing.T) {
 			2},
 		"a job of one task stays on one node": {[]any{busy,
 			demandtest.NewJob(1, perJob("gres/gpu:8"),
-				demandtest.WithChange(func(j *slurm.Job) { j.MaxNodes = slurm.Num(1) }))}, 0},
+				demandtest.WithDetails(func(d *slurm.JobDetails) { d.MaxNodes = slurm.Num(1) }))}, 0},
 		"GPUs per task are multiplied": {[]any{busy,
 			demandtest.NewJob(1, demandtest.WithTasks(8),
-				demandtest.WithChange(func(j *slurm.Job) { j.TRESPerTask = "gres/gpu:1" }))}, 2},
+				demandtest.WithDetails(func(d *slurm.JobDetails) { d.TRESPerTask = "gres/gpu:1" }))}, 2},
 		"slurmctld's total is used": {[]any{busy,
 			demandtest.NewJobs(1, 2,
 				demandtest.WithChange(func(j *slurm.Job) { j.TRESRequested = "cpu=1,mem=100M,node=1,gres/gpu=4" }))},

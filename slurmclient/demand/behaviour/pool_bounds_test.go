@@ -180,7 +180,8 @@ func TestJobsThatAPoolCanNeverRun(t *testing.T) {
 			none},
 		"more named nodes than the maximum": {[]any{small,
 			demandtest.NewJob(1, demandtest.OnNodes(4),
-				demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "w[1-4]" }))}, because(tooMany, 1)},
+				demandtest.WithDetails(func(d *slurm.JobDetails) { d.RequiredNodes = "w[1-4]" }))},
+			because(tooMany, 1)},
 		"nodes outside the pool count": {[]any{small, demandtest.NewNode("n1"),
 			demandtest.NewJob(1, demandtest.OnNodes(4))}, none},
 		"down nodes outside the pool do not count": {[]any{small,
@@ -267,7 +268,7 @@ func TestAReservationDoesNotScaleToTheMaximum(t *testing.T) {
 			nouns := []any{
 				demandtest.NewPartition("cpu"),
 				demandtest.NewPool("w", demandtest.WithBounds(0, 4), func(p *demand.Pool) { p.WorkerPrefix = "w-" }),
-				demandtest.NewJobs(1, 9, demandtest.WithChange(func(j *slurm.Job) { j.Shared = "none" })),
+				demandtest.NewJobs(1, 9, demandtest.WithDetails(func(d *slurm.JobDetails) { d.Shared = "none" })),
 			}
 			for _, name := range records {
 				nouns = append(nouns, demandtest.NewWorker(name, demandtest.WithState("FUTURE")))

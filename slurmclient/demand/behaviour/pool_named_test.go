@@ -12,10 +12,10 @@ import (
 // TestIdleWorkersThatAJobCannotUseAreNotEnough: each job ends up running or unsatisfiable.
 func TestIdleWorkersThatAJobCannotUseAreNotEnough(t *testing.T) {
 	named := func(names string) demandtest.JobOption {
-		return demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = names })
+		return demandtest.WithDetails(func(d *slurm.JobDetails) { d.RequiredNodes = names })
 	}
 	without := func(names string) demandtest.JobOption {
-		return demandtest.WithChange(func(j *slurm.Job) { j.ExcludedNodes = names })
+		return demandtest.WithDetails(func(d *slurm.JobDetails) { d.ExcludedNodes = names })
 	}
 	for name, tc := range map[string]struct {
 		job      *slurm.Job

@@ -219,13 +219,13 @@ func TestDemandOfJobsOnAPool(t *testing.T) {
 			demandtest.NewJob(1, demandtest.WithReason("PartitionConfig"), demandtest.WithTasks(4)),
 			demandtest.NewJob(2, demandtest.WithReason("ReqNodeNotAvail"), demandtest.WithTasks(4)),
 			demandtest.NewJob(3, demandtest.WithReason("None"), demandtest.WithTasks(4),
-				demandtest.WithChange(func(j *slurm.Job) {
-					j.ReasonText = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+				demandtest.WithDetails(func(d *slurm.JobDetails) {
+					d.ReasonText = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
 				}))}, demandtest.PoolFigures{Required: 3, Pending: 3, Eligible: 3}},
 		"the node limit at zero nodes means capacity": {[]any{demandtest.NewPool("w"),
 			demandtest.NewJob(1, demandtest.OnNodes(2), demandtest.WithReason("PartitionNodeLimit"),
-				demandtest.WithChange(func(j *slurm.Job) {
-					j.ReasonText = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+				demandtest.WithDetails(func(d *slurm.JobDetails) {
+					d.ReasonText = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
 				}))}, demandtest.PoolFigures{Required: 2, Pending: 2, Eligible: 1}},
 		"jobs that wait for other things request nothing": {[]any{demandtest.NewPool("w"),
 			demandtest.NewJob(1, demandtest.AsHeld),
@@ -249,7 +249,7 @@ func TestDemandOfJobsOnAPool(t *testing.T) {
 			demandtest.WithIdleGrace(time.Minute)),
 			demandtest.NewWorker("w2", demandtest.IdleSince(1)),
 			demandtest.NewWorker("w1", demandtest.WithState("IDLE+POWERING_UP")),
-			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.ExcludedNodes = "w2" }))},
+			demandtest.NewJob(1, demandtest.WithDetails(func(d *slurm.JobDetails) { d.ExcludedNodes = "w2" }))},
 			demandtest.PoolFigures{Required: 2, Idle: 1, Booting: 1, Claimed: 1, Grace: 1, Eligible: 1}},
 		"busy workers with room are used": {[]any{demandtest.NewPool("w"),
 			demandtest.NewWorker("w1", demandtest.WithUsage(2, 0)),
@@ -282,7 +282,7 @@ func TestDemandOfJobsOnAPool(t *testing.T) {
 			demandtest.NewJobs(1, 3, demandtest.WithChange(func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(5000) }))},
 			demandtest.PoolFigures{Required: 3, Pending: 3, Eligible: 3}},
 		"GRES are packed": {[]any{demandtest.NewPool("w", gpu),
-			demandtest.NewJobs(1, 5, demandtest.WithChange(func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:2" }))},
+			demandtest.NewJobs(1, 5, demandtest.WithDetails(func(d *slurm.JobDetails) { d.TRESPerNode = "gres/gpu:2" }))},
 			demandtest.PoolFigures{Required: 3, Pending: 3, Eligible: 5}},
 		"its own feature counts": {[]any{demandtest.NewPool("w"), demandtest.NewJob(1, demandtest.WithConstraint("w"))},
 			demandtest.PoolFigures{Required: 1, Pending: 1, Eligible: 1}},
@@ -291,14 +291,14 @@ func TestDemandOfJobsOnAPool(t *testing.T) {
 			demandtest.NewJob(1, demandtest.WithConstraint("w&x86"))},
 			demandtest.PoolFigures{Required: 1, Pending: 1, Eligible: 1}},
 		"a missing named node is one worker": {[]any{demandtest.NewPool("w"),
-			demandtest.NewJobs(1, 3, demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "w9" }))},
+			demandtest.NewJobs(1, 3, demandtest.WithDetails(func(d *slurm.JobDetails) { d.RequiredNodes = "w9" }))},
 			demandtest.PoolFigures{Required: 1, Pending: 1, Eligible: 3}},
 		"an idle node that is named stays": {[]any{demandtest.NewPool("w"), demandtest.NewWorker("w1"),
 			demandtest.NewWorker("w2"),
-			demandtest.NewJobs(1, 3, demandtest.WithChange(func(j *slurm.Job) { j.RequiredNodes = "w2" }))},
+			demandtest.NewJobs(1, 3, demandtest.WithDetails(func(d *slurm.JobDetails) { d.RequiredNodes = "w2" }))},
 			demandtest.PoolFigures{Required: 2, Idle: 2, Claimed: 1, Eligible: 3}},
 		"an excluded idle node does not stay": {[]any{demandtest.NewPool("w"), demandtest.NewWorker("w1"),
-			demandtest.NewJob(1, demandtest.WithChange(func(j *slurm.Job) { j.ExcludedNodes = "w1" }))},
+			demandtest.NewJob(1, demandtest.WithDetails(func(d *slurm.JobDetails) { d.ExcludedNodes = "w1" }))},
 			demandtest.PoolFigures{Required: 2, Idle: 1, Pending: 1, Eligible: 1}},
 		"idle nodes outside the pool are used": {[]any{demandtest.NewPool("w"), demandtest.NewNode("n1"),
 			demandtest.NewJobs(1, 8)},

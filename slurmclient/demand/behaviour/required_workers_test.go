@@ -13,13 +13,14 @@ import (
 func TestRequiredIsTheMinimumThatSlurmNeeds(t *testing.T) {
 	cpusPerTask := func(c uint64) demandtest.JobOption {
 		return func(j *slurm.Job) {
-			j.CPUsPerTask, j.CPUs = slurm.Num(c), slurm.Num(c*j.Tasks.Or(1))
+			j.CPUs = slurm.Num(c * j.Tasks.Or(1))
+			j.EditDetails(func(d *slurm.JobDetails) { d.CPUsPerTask = slurm.Num(c) })
 		}
 	}
 	exactly := func(n uint64) demandtest.JobOption {
 		return func(j *slurm.Job) {
 			demandtest.OnNodes(n)(j)
-			j.MaxNodes = slurm.Num(n)
+			j.EditDetails(func(d *slurm.JobDetails) { d.MaxNodes = slurm.Num(n) })
 		}
 	}
 	memory := func(mib uint64) demandtest.JobOption {
@@ -27,7 +28,8 @@ func TestRequiredIsTheMinimumThatSlurmNeeds(t *testing.T) {
 	}
 	guessed := func(n, asked uint64) demandtest.JobOption {
 		return func(j *slurm.Job) {
-			j.NodeCount, j.MaxNodes, j.TRESRequested = slurm.Num(n), j.Tasks, fmt.Sprintf("cpu=1,node=%d", asked)
+			j.NodeCount, j.TRESRequested = slurm.Num(n), fmt.Sprintf("cpu=1,node=%d", asked)
+			j.EditDetails(func(d *slurm.JobDetails) { d.MaxNodes = j.Tasks })
 		}
 	}
 	for name, tt := range map[string]struct {

@@ -37,19 +37,19 @@ func TestWhatJobsAllocateOnTheirNodes(t *testing.T) {
 			""},
 		"jobs of three CPUs get two cores": {nil, demandtest.NewNode("t", down, withThreads(8)),
 			demandtest.NewJobs(1, 4,
-				demandtest.WithChange(func(j *slurm.Job) { j.CPUs, j.CPUsPerTask = slurm.Num(3), slurm.Num(3) })), 2,
+				demandtest.WithChange(func(j *slurm.Job) {
+					j.CPUs = slurm.Num(3)
+					j.EditDetails(func(d *slurm.JobDetails) { d.CPUsPerTask = slurm.Num(3) })
+				})), 2,
 			""},
 		"single CPUs with CR_CPU": {[]any{selecting("CR_CPU")},
 			demandtest.NewNode("t", down, withThreads(8)), demandtest.NewJobs(1, 8), 1, ""},
 		"one thread of each core": {nil, demandtest.NewNode("t", down, withThreads(8)),
 			demandtest.NewJobs(1, 2, demandtest.WithTasks(4),
-				demandtest.WithChange(func(j *slurm.Job) { j.ThreadsPerCore = slurm.Num(1) })), 2, ""},
+				demandtest.WithDetails(func(d *slurm.JobDetails) { d.ThreadsPerCore = slurm.Num(1) })), 2, ""},
 		"more tasks than cores with one thread of each": {nil, demandtest.NewNode("t", down, withThreads(8)),
 			demandtest.NewJobs(1, 1, demandtest.WithTasks(5),
-				demandtest.WithChange(func(j *slurm.Job) {
-					j.ThreadsPerCore, j.MaxNodes = slurm.Num(1),
-						slurm.Num(1)
-				})), 0,
+				demandtest.WithDetails(func(d *slurm.JobDetails) { d.ThreadsPerCore, d.MaxNodes = slurm.Num(1), slurm.Num(1) })), 0,
 			"more nodes than the job or the partition allows"},
 		"memory for the CPUs of whole cores": {nil, demandtest.NewNode("t", down, withThreads(8)),
 			demandtest.NewJobs(1, 4, memory(slurm.Unset(), slurm.Num(4000))), 2, ""},
@@ -72,28 +72,28 @@ func TestWhatJobsAllocateOnTheirNodes(t *testing.T) {
 		"tasks of three GPUs on nodes of four": {nil, gpuNode,
 			demandtest.NewJobs(1, 1, demandtest.WithTasks(4),
 				demandtest.WithChange(func(j *slurm.Job) {
-					j.TRESPerTask, j.TRESRequested = "gres/gpu=3",
-						"cpu=4,node=1,gres/gpu=12"
+					j.TRESRequested = "cpu=4,node=1,gres/gpu=12"
+					j.EditDetails(func(d *slurm.JobDetails) { d.TRESPerTask = "gres/gpu=3" })
 				})), 4, ""},
 		"tasks of three GPUs on one node": {nil, gpuNode,
 			demandtest.NewJobs(1, 1, demandtest.WithTasks(4),
-				demandtest.WithChange(func(j *slurm.Job) { j.TRESPerTask, j.MaxNodes = "gres/gpu=3", slurm.Num(1) })),
+				demandtest.WithDetails(func(d *slurm.JobDetails) { d.TRESPerTask, d.MaxNodes = "gres/gpu=3", slurm.Num(1) })),
 			0,
 			"more nodes than the job or the partition allows"},
 		"tasks of five GPUs": {nil, gpuNode,
 			demandtest.NewJobs(1, 1, demandtest.WithTasks(4),
-				demandtest.WithChange(func(j *slurm.Job) { j.TRESPerTask = "gres/gpu=5" })), 0,
+				demandtest.WithDetails(func(d *slurm.JobDetails) { d.TRESPerTask = "gres/gpu=5" })), 0,
 			"no node has the generic resources"},
 		"memory per GPU": {nil, gpuNode,
 			demandtest.NewJobs(1, 2, memory(slurm.Num(20_000), slurm.Unset()),
-				demandtest.WithChange(func(j *slurm.Job) {
-					j.TRESPerJob, j.MemoryPerTRES = "gres/gpu:2",
-						"gres/gpu:20000"
-				})), 2,
+				demandtest.WithDetails(func(d *slurm.JobDetails) { d.TRESPerJob, d.MemoryPerTRES = "gres/gpu:2", "gres/gpu:20000" })), 2,
 			""},
 		"CPUs per GPU": {nil, gpuNode,
 			demandtest.NewJobs(1, 2,
-				demandtest.WithChange(func(j *slurm.Job) { j.TRESPerJob, j.CPUs = "gres/gpu:2", slurm.Num(12) })), 2,
+				demandtest.WithChange(func(j *slurm.Job) {
+					j.CPUs = slurm.Num(12)
+					j.EditDetails(func(d *slurm.JobDetails) { d.TRESPerJob = "gres/gpu:2" })
+				})), 2,
 			""},
 	} {
 		t.Run(name, func(t *testing.T) {

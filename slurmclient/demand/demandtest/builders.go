@@ -133,8 +133,9 @@ func NewJob(id uint32, options ...JobOption) *slurm.Job {
 	j := &slurm.Job{
 		ID: id, Partition: "cpu", Reason: "Resources", State: slurm.JobState{Base: slurm.JobPending},
 		SubmitTime: Noon - 100, EligibleTime: Noon - 100, Priority: slurm.Num(1),
-		NodeCount: slurm.Num(1), CPUs: slurm.Num(1), Tasks: slurm.Num(1), CPUsPerTask: slurm.Num(1),
-		MemoryPerCPU: slurm.Unset(), MemoryPerNode: slurm.Num(0),
+		NodeCount: slurm.Num(1), CPUs: slurm.Num(1), Tasks: slurm.Num(1),
+		SharedDetails: slurm.ShareDetails(slurm.JobDetails{CPUsPerTask: slurm.Num(1)}),
+		MemoryPerCPU:  slurm.Unset(), MemoryPerNode: slurm.Num(0),
 	}
 	for _, o := range options {
 		o(j)
@@ -154,6 +155,16 @@ func NewJobs(id uint32, n int, options ...JobOption) []*slurm.Job {
 // WithChange changes any field of a job.
 func WithChange(change func(*slurm.Job)) JobOption { return change }
 
+// WithOwner changes whose job it is.
+func WithOwner(edit func(*slurm.JobOwner)) JobOption {
+	return func(j *slurm.Job) { j.EditOwner(edit) }
+}
+
+// WithDetails changes fields that similar jobs share.
+func WithDetails(edit func(*slurm.JobDetails)) JobOption {
+	return func(j *slurm.Job) { j.EditDetails(edit) }
+}
+
 // WithReason sets the reason for which a job waits.
 func WithReason(text string) JobOption { return func(j *slurm.Job) { j.Reason = text } }
 
@@ -168,7 +179,8 @@ func WithTasks(n uint64) JobOption {
 // OnNodes sets -N n, with at least one task per node.
 func OnNodes(n uint64) JobOption {
 	return func(j *slurm.Job) {
-		j.NodeCount, j.MaxNodes = slurm.Num(n), slurm.Num(n)
+		j.NodeCount = slurm.Num(n)
+		j.EditDetails(func(d *slurm.JobDetails) { d.MaxNodes = slurm.Num(n) })
 		j.Tasks, j.CPUs = slurm.Num(max(n, j.Tasks.Or(0))), slurm.Num(max(n, j.CPUs.Or(0)))
 	}
 }
@@ -176,7 +188,8 @@ func OnNodes(n uint64) JobOption {
 // WithArray makes a job the base record of an array.
 func WithArray(id uint32, list string, throttle uint32) JobOption {
 	return func(j *slurm.Job) {
-		j.ArrayJobID, j.ArrayTasks, j.ArrayMaxRunning, j.ArrayTaskID = id, list, throttle, slurm.Unset()
+		j.ArrayJobID, j.ArrayTasks, j.ArrayTaskID = id, list, slurm.Unset()
+		j.EditDetails(func(d *slurm.JobDetails) { d.ArrayMaxRunning = throttle })
 	}
 }
 

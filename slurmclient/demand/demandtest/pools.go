@@ -17,7 +17,7 @@ func NodeSetPool(name string, options ...PoolOption) demand.Pool {
 }
 
 // AsExclusive makes a job request whole nodes.
-func AsExclusive(j *slurm.Job) { j.Shared = "none" }
+func AsExclusive(j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.Shared = "none" }) }
 
 // FiguresOf returns the figures of the demand on a pool.
 func FiguresOf(p demand.PoolDemand) PoolFigures {
@@ -29,7 +29,7 @@ func FiguresOf(p demand.PoolDemand) PoolFigures {
 
 // WithConstraint sets the feature constraint of a job.
 func WithConstraint(text string) JobOption {
-	return func(j *slurm.Job) { j.Features = text }
+	return func(j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.Features = text }) }
 }
 
 // ComputePools computes the demand on pools at Noon.

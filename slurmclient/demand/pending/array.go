@@ -40,8 +40,8 @@ func RunnableTasks(j *slurm.Job, running uint64) uint64 {
 
 // ArrayThrottle returns how many tasks of the array can run at once, 0 for no limit.
 func ArrayThrottle(j *slurm.Job) uint64 {
-	if j.ArrayMaxRunning > 0 {
-		return uint64(j.ArrayMaxRunning)
+	if j.ArrayMaxRunning() > 0 {
+		return uint64(j.ArrayMaxRunning())
 	}
 	_, limit, _ := strings.Cut(j.ArrayTasks, "%")
 	n, err := strconv.ParseUint(limit, 10, 32)

@@ -61,7 +61,7 @@ func Classify(now slurm.Time, j *slurm.Job) Class {
 		return ClassTime
 	}
 	class := classOfRecord(j)
-	if class == ClassCapacity && j.Reservation != "" {
+	if class == ClassCapacity && j.Reservation() != "" {
 		return ClassReservation // only nodes of the reservation would help
 	}
 	return class
@@ -78,7 +78,7 @@ func classOfRecord(j *slurm.Job) Class {
 	case class == ClassUnevaluated, class == ClassOther, class == ClassPartitionLimit:
 		// The longer text is newer than a reason that does not mention nodes. A node limit can mean
 		// that the nodes within the limit do not exist.
-		if text, known := ClassOf(j.ReasonText); known && text == ClassCapacity {
+		if text, known := ClassOf(j.ReasonText()); known && text == ClassCapacity {
 			return ClassCapacity
 		}
 	}

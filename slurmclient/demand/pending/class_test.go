@@ -224,25 +224,31 @@ func TestClassify(t *testing.T) {
 				demandtest.Noon-5
 		}, pending.ClassCapacity},
 		"the longer text of a node limit": {func(j *slurm.Job) {
-			j.Reason, j.ReasonText = "PartitionNodeLimit",
-				"Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+			j.Reason = "PartitionNodeLimit"
+			j.EditDetails(func(d *slurm.JobDetails) {
+				d.ReasonText = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+			})
 		}, pending.ClassCapacity},
 		"a node limit": {func(j *slurm.Job) { j.Reason = "PartitionNodeLimit" },
 			pending.ClassPartitionLimit},
 		"no reason, but a text about nodes": {func(j *slurm.Job) {
-			j.Reason, j.ReasonText = "None",
-				"ReqNodeNotAvail, UnavailableNodes:n1"
+			j.Reason = "None"
+			j.EditDetails(func(d *slurm.JobDetails) { d.ReasonText = "ReqNodeNotAvail, UnavailableNodes:n1" })
 		}, pending.ClassCapacity},
-		"a text that does not mention nodes": {func(j *slurm.Job) { j.Reason, j.ReasonText = "Prolog", "job requeued" },
+		"a text that does not mention nodes": {func(j *slurm.Job) {
+			j.Reason = "Prolog"
+			j.EditDetails(func(d *slurm.JobDetails) { d.ReasonText = "job requeued" })
+		},
 			pending.ClassOther},
 		"a limit, whatever the text": {func(j *slurm.Job) {
-			j.Reason, j.ReasonText = "QOSJobLimit", "Nodes required for job are DOWN, DRAINED or reserved"
+			j.Reason = "QOSJobLimit"
+			j.EditDetails(func(d *slurm.JobDetails) { d.ReasonText = "Nodes required for job are DOWN, DRAINED or reserved" })
 		}, pending.ClassLimit},
-		"resources of a reservation": {func(j *slurm.Job) { j.Reservation = "maint" },
+		"resources of a reservation": {func(j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.Reservation = "maint" }) },
 			pending.ClassReservation},
 		"a license inside a reservation": {func(j *slurm.Job) {
-			j.Reservation, j.Reason = "maint",
-				"Licenses"
+			j.Reason = "Licenses"
+			j.EditDetails(func(d *slurm.JobDetails) { d.Reservation = "maint" })
 		}, pending.ClassLicense},
 		"constraints that could be met": {func(j *slurm.Job) { j.Reason = "BadConstraints" },
 			pending.ClassCapacity},

@@ -185,7 +185,7 @@ func (p *poll) findMoved() movedJobs {
 		if j.ArrayJobID != 0 {
 			m.ids[j.ArrayJobID] = true
 		}
-		m.userNames[j.UserName+"\x00"+j.Name] = true
+		m.userNames[j.UserName()+"\x00"+j.Name] = true
 	}
 	return m
 }
@@ -195,7 +195,7 @@ func (m movedJobs) mayRelease(j *slurm.Job) bool {
 	if j.Dependency == "" {
 		return false
 	}
-	if strings.Contains(j.Dependency, "singleton") && m.userNames[j.UserName+"\x00"+j.Name] {
+	if strings.Contains(j.Dependency, "singleton") && m.userNames[j.UserName()+"\x00"+j.Name] {
 		return true
 	}
 	digits := func(r rune) bool { return r < '0' || r > '9' }
@@ -214,8 +214,8 @@ type limitKind struct {
 }
 
 func limitKindOf(j *slurm.Job) limitKind {
-	k := limitKind{reason: j.Reason, user: j.UserName, account: j.Account, qos: j.QOS,
-		partition: j.Partition, licenses: j.Licenses}
+	k := limitKind{reason: j.Reason, user: j.UserName(), account: j.Account(), qos: j.QOS(),
+		partition: j.Partition, licenses: j.Licenses()}
 	if j.Reason == "JobArrayTaskLimit" {
 		k.array = j.ArrayJobID
 	}

@@ -24,7 +24,9 @@ func dependsOn(text string) func(*slurm.Job) {
 	return func(j *slurm.Job) { j.Reason, j.Dependency = "Dependency", text }
 }
 
-func ownedBy(user string) func(*slurm.Job) { return func(j *slurm.Job) { j.UserName = user } }
+func ownedBy(user string) func(*slurm.Job) {
+	return func(j *slurm.Job) { j.EditOwner(func(o *slurm.JobOwner) { o.UserName = user }) }
+}
 
 func TestAStateChangePutsDependentJobsInDoubt(t *testing.T) {
 	for _, tc := range []struct {

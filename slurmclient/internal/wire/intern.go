@@ -11,21 +11,25 @@ import (
 const maxInternedText = 1 << 10
 
 // Interner keeps one copy of every text that occurs repeatedly, such as the names of users, accounts,
-// partitions and features. It also keeps the decoders from one answer to the next. Several goroutines
+// partitions and features, and of the fields that jobs share. It also keeps the decoders from one answer to the next. Several goroutines
 // may use it concurrently.
 type Interner struct {
 	mu    sync.Mutex
 	texts internTable[string]
 	lists internTable[[]string]
 
-	jobs  decoderCache[slurm.Job]
+	seed    maphash.Seed // of owners and details
+	owners  shareTable[slurm.SharedOwner]
+	details shareTable[slurm.SharedDetails]
+
+	jobs  decoderCache[jobRecord]
 	nodes decoderCache[slurm.Node]
 }
 
 // NewInterner returns an empty Interner.
 func NewInterner() *Interner {
 	seed := maphash.MakeSeed()
-	return &Interner{texts: internTable[string]{seed: seed}, lists: internTable[[]string]{seed: seed}}
+	return &Interner{texts: internTable[string]{seed: seed}, lists: internTable[[]string]{seed: seed}, seed: seed}
 }
 
 func (in *Interner) text(b []byte) string {

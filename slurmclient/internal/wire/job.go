@@ -11,46 +11,48 @@ import (
 // DecodeJobs decodes the answer to GET /jobs/ or /job/{id} of any version. slurmrestd takes the names of users from the passwd of its
 // own host, and sends none for those that only the hosts of Slurm's other daemons know. Their uid is their name then.
 func DecodeJobs(r io.Reader, in *Interner, yield func(*slurm.Job) error) (Envelope, error) {
-	named := func(j *slurm.Job) error {
-		if j.UserName == "" && j.UserID != 0 { // root is known everywhere; 0 may also be a missing uid
-			j.UserName = in.text(strconv.AppendUint(nil, uint64(j.UserID), 10))
+	var share jobSharer
+	named := func(j *jobRecord) error {
+		if j.owner.UserName == "" && j.owner.UserID != 0 { // root is known everywhere; 0 may also be a missing uid
+			j.owner.UserName = in.text(strconv.AppendUint(nil, uint64(j.owner.UserID), 10))
 		}
-		return yield(j)
+		share.complete(in, j)
+		return yield(&j.Job)
 	}
-	return in.jobs.decodeList(r, "jobs", named, func() *recordDecoder[slurm.Job] {
-		return newRecords(jobFields(), in, func(j *slurm.Job) bool { return j.ID != 0 })
+	return in.jobs.decodeList(r, "jobs", named, func() *recordDecoder[jobRecord] {
+		return newRecords(jobFields(), in, func(j *jobRecord) bool { return j.ID != 0 })
 	})
 }
 
 // jobFields maps the members of a job record to fields. Every function sets its field regardless of the
 // value, since a record starts as a copy of the previous one.
-func jobFields() map[string]field[slurm.Job] {
-	type job = slurm.Job
+func jobFields() map[string]field[jobRecord] {
+	type job = jobRecord
 	fields := map[string]field[job]{
 		"job_id":                     idField(func(j *job) *uint32 { return &j.ID }),
 		"name":                       textField(func(j *job) *string { return &j.Name }),
-		"user_name":                  textField(func(j *job) *string { return &j.UserName }),
-		"user_id":                    uint32Field(func(j *job) *uint32 { return &j.UserID }),
-		"association_id":             uint32Field(func(j *job) *uint32 { return &j.AssociationID }),
-		"group_name":                 textField(func(j *job) *string { return &j.GroupName }),
-		"account":                    textField(func(j *job) *string { return &j.Account }),
-		"qos":                        textField(func(j *job) *string { return &j.QOS }),
+		"user_name":                  textField(func(j *job) *string { return &j.owner.UserName }),
+		"user_id":                    uint32Field(func(j *job) *uint32 { return &j.owner.UserID }),
+		"association_id":             uint32Field(func(j *job) *uint32 { return &j.owner.AssociationID }),
+		"group_name":                 textField(func(j *job) *string { return &j.owner.GroupName }),
+		"account":                    textField(func(j *job) *string { return &j.owner.Account }),
+		"qos":                        textField(func(j *job) *string { return &j.owner.QOS }),
 		"partition":                  textField(func(j *job) *string { return &j.Partition }),
 		"job_state":                  anyField(func(_ *Interner, v []byte, j *job) { j.State = parseJobState(v) }),
 		"state_reason":               textField(func(j *job) *string { return &j.Reason }),
-		"state_description":          textField(func(j *job) *string { return &j.ReasonText }),
+		"state_description":          textField(func(j *job) *string { return &j.details.ReasonText }),
 		"hold":                       boolField(func(j *job) *bool { return &j.Hold }),
 		"priority":                   numberField(func(j *job) *slurm.Number { return &j.Priority }),
 		"nice":                       int32Field(func(j *job) *int32 { return &j.Nice }),
-		"requeue":                    boolField(func(j *job) *bool { return &j.Requeue }),
+		"requeue":                    boolField(func(j *job) *bool { return &j.details.Requeue }),
 		"restart_cnt":                uint32Field(func(j *job) *uint32 { return &j.Restarts }),
 		"array_job_id":               uint32Field(func(j *job) *uint32 { return &j.ArrayJobID }),
 		"array_task_id":              numberField(func(j *job) *slurm.Number { return &j.ArrayTaskID }),
 		"array_task_string":          rareTextField(func(j *job) *string { return &j.ArrayTasks }),
-		"array_max_tasks":            uint32Field(func(j *job) *uint32 { return &j.ArrayMaxRunning }),
+		"array_max_tasks":            uint32Field(func(j *job) *uint32 { return &j.details.ArrayMaxRunning }),
 		"het_job_id":                 uint32Field(func(j *job) *uint32 { return &j.HetJobID }),
 		"het_job_offset":             uint32Field(func(j *job) *uint32 { return &j.HetOffset }),
-		"het_job_id_set":             rareTextField(func(j *job) *string { return &j.HetJobIDs }),
+		"het_job_id_set":             rareTextField(func(j *job) *string { return &j.details.HetJobIDs }),
 		"submit_time":                timeField(func(j *job) *slurm.Time { return &j.SubmitTime }),
 		"eligible_time":              timeField(func(j *job) *slurm.Time { return &j.EligibleTime }),
 		"accrue_time":                timeField(func(j *job) *slurm.Time { return &j.AccrueTime }),
@@ -59,53 +61,53 @@ func jobFields() map[string]field[slurm.Job] {
 		"suspend_time":               timeField(func(j *job) *slurm.Time { return &j.SuspendTime }),
 		"pre_sus_time":               uint32Field(func(j *job) *uint32 { return &j.PreSuspendSeconds }),
 		"last_sched_evaluation":      timeField(func(j *job) *slurm.Time { return &j.LastSchedEval }),
-		"deadline":                   timeField(func(j *job) *slurm.Time { return &j.Deadline }),
+		"deadline":                   timeField(func(j *job) *slurm.Time { return &j.details.Deadline }),
 		"time_limit":                 numberField(func(j *job) *slurm.Number { return &j.TimeLimit }),
 		"nodes":                      textField(func(j *job) *string { return &j.Nodes }),
-		"scheduled_nodes":            textField(func(j *job) *string { return &j.ScheduledNodes }),
+		"scheduled_nodes":            textField(func(j *job) *string { return &j.details.ScheduledNodes }),
 		"batch_host":                 textField(func(j *job) *string { return &j.BatchHost }),
-		"required_nodes":             textField(func(j *job) *string { return &j.RequiredNodes }),
-		"excluded_nodes":             textField(func(j *job) *string { return &j.ExcludedNodes }),
-		"features":                   textField(func(j *job) *string { return &j.Features }),
-		"prefer":                     textField(func(j *job) *string { return &j.Prefer }),
+		"required_nodes":             textField(func(j *job) *string { return &j.details.RequiredNodes }),
+		"excluded_nodes":             textField(func(j *job) *string { return &j.details.ExcludedNodes }),
+		"features":                   textField(func(j *job) *string { return &j.details.Features }),
+		"prefer":                     textField(func(j *job) *string { return &j.details.Prefer }),
 		"node_count":                 numberField(func(j *job) *slurm.Number { return &j.NodeCount }),
-		"max_nodes":                  numberField(func(j *job) *slurm.Number { return &j.MaxNodes }),
+		"max_nodes":                  numberField(func(j *job) *slurm.Number { return &j.details.MaxNodes }),
 		"cpus":                       numberField(func(j *job) *slurm.Number { return &j.CPUs }),
 		"tasks":                      numberField(func(j *job) *slurm.Number { return &j.Tasks }),
-		"cpus_per_task":              numberField(func(j *job) *slurm.Number { return &j.CPUsPerTask }),
-		"tasks_per_node":             numberField(func(j *job) *slurm.Number { return &j.TasksPerNode }),
-		"minimum_cpus_per_node":      numberField(func(j *job) *slurm.Number { return &j.MinCPUsPerNode }),
-		"minimum_tmp_disk_per_node":  numberField(func(j *job) *slurm.Number { return &j.MinTmpDiskMiB }),
+		"cpus_per_task":              numberField(func(j *job) *slurm.Number { return &j.details.CPUsPerTask }),
+		"tasks_per_node":             numberField(func(j *job) *slurm.Number { return &j.details.TasksPerNode }),
+		"minimum_cpus_per_node":      numberField(func(j *job) *slurm.Number { return &j.details.MinCPUsPerNode }),
+		"minimum_tmp_disk_per_node":  numberField(func(j *job) *slurm.Number { return &j.details.MinTmpDiskMiB }),
 		"memory_per_cpu":             numberField(func(j *job) *slurm.Number { return &j.MemoryPerCPU }),
 		"memory_per_node":            numberField(func(j *job) *slurm.Number { return &j.MemoryPerNode }),
-		"threads_per_core":           numberField(func(j *job) *slurm.Number { return &j.ThreadsPerCore }),
-		"contiguous":                 boolField(func(j *job) *bool { return &j.Contiguous }),
-		"shared":                     wordsField(func(j *job) *string { return &j.Shared }),
+		"threads_per_core":           numberField(func(j *job) *slurm.Number { return &j.details.ThreadsPerCore }),
+		"contiguous":                 boolField(func(j *job) *bool { return &j.details.Contiguous }),
+		"shared":                     wordsField(func(j *job) *string { return &j.details.Shared }),
 		"tres_req_str":               textField(func(j *job) *string { return &j.TRESRequested }),
 		"tres_alloc_str":             textField(func(j *job) *string { return &j.TRESAllocated }),
 		"gres_detail":                anyField(readGRESDetail),
-		"tres_per_job":               textField(func(j *job) *string { return &j.TRESPerJob }),
-		"tres_per_node":              textField(func(j *job) *string { return &j.TRESPerNode }),
-		"tres_per_socket":            textField(func(j *job) *string { return &j.TRESPerSocket }),
-		"memory_per_tres":            textField(func(j *job) *string { return &j.MemoryPerTRES }),
-		"federation_siblings_viable": textField(func(j *job) *string { return &j.Siblings }),
-		"tres_per_task":              textField(func(j *job) *string { return &j.TRESPerTask }),
-		"licenses":                   textField(func(j *job) *string { return &j.Licenses }),
+		"tres_per_job":               textField(func(j *job) *string { return &j.details.TRESPerJob }),
+		"tres_per_node":              textField(func(j *job) *string { return &j.details.TRESPerNode }),
+		"tres_per_socket":            textField(func(j *job) *string { return &j.details.TRESPerSocket }),
+		"memory_per_tres":            textField(func(j *job) *string { return &j.details.MemoryPerTRES }),
+		"federation_siblings_viable": textField(func(j *job) *string { return &j.details.Siblings }),
+		"tres_per_task":              textField(func(j *job) *string { return &j.details.TRESPerTask }),
+		"licenses":                   textField(func(j *job) *string { return &j.details.Licenses }),
 		"dependency":                 rareTextField(func(j *job) *string { return &j.Dependency }),
-		"resv_name":                  textField(func(j *job) *string { return &j.Reservation }),
-		"network":                    textField(func(j *job) *string { return &j.Network }),
-		"flags":                      wordsField(func(j *job) *string { return &j.Flags }),
+		"resv_name":                  textField(func(j *job) *string { return &j.details.Reservation }),
+		"network":                    textField(func(j *job) *string { return &j.details.Network }),
+		"flags":                      wordsField(func(j *job) *string { return &j.details.Flags }),
 	}
 	return fields
 }
 
 // readGRESDetail reads what a job has on each of its nodes, such as ["gpu:h100:2(IDX:0-1)"]. The sum is kept, which many jobs have
 // in common. What cannot be read is left out: the job then has an unknown number of GPUs.
-func readGRESDetail(in *Interner, v []byte, j *slurm.Job) {
-	j.GRESAllocated = ""
+func readGRESDetail(in *Interner, v []byte, j *jobRecord) {
+	j.details.GRESAllocated = ""
 	if detail := joinWords(v); detail != "" {
 		if counts, err := slurm.ParseGRES(detail); err == nil {
-			j.GRESAllocated = in.text([]byte(slurm.FormatGRES(counts)))
+			j.details.GRESAllocated = in.text([]byte(slurm.FormatGRES(counts)))
 		}
 	}
 }

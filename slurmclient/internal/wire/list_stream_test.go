@@ -140,21 +140,21 @@ func TestDecodeARecordedJob(t *testing.T) {
 		t.Errorf("the envelope says %+v", out)
 	}
 	gpu := byID[4]
-	if gpu.Name != "gpu-full" || gpu.UserName != "alice" || gpu.Account != "ml" || gpu.QOS != "high" ||
+	if gpu.Name != "gpu-full" || gpu.UserName() != "alice" || gpu.Account() != "ml" || gpu.QOS() != "high" ||
 		gpu.State != (slurm.JobState{Base: slurm.JobRunning}) || gpu.MemoryPerNode != slurm.Num(32000) ||
 		!gpu.MemoryPerCPU.IsUnset() || gpu.TimeLimit != slurm.Num(1440) || gpu.StartTime != 1795220408 ||
 		gpu.TRESAllocated != "cpu=16,mem=32000M,node=1,billing=16,gres/gpu=4" || gpu.Nodes != "n1" {
 		t.Errorf("job 4 is %+v", gpu)
 	}
 	base := byID[7]
-	if !base.IsArrayBase() || base.ArrayTasks != "2-9%2" || base.ArrayMaxRunning != 2 ||
+	if !base.IsArrayBase() || base.ArrayTasks != "2-9%2" || base.ArrayMaxRunning() != 2 ||
 		base.Reason != "JobArrayTaskLimit" {
 		t.Errorf("the array's base is %+v", base)
 	}
 	if task := byID[20]; task.IsArrayBase() || task.ArrayJobID != 7 || task.ArrayTaskID != slurm.Num(0) {
 		t.Errorf("the array's task is %+v", task)
 	}
-	if het := byID[9]; het.HetJobID != 8 || het.HetOffset != 1 || het.HetJobIDs != "8-9" {
+	if het := byID[9]; het.HetJobID != 8 || het.HetOffset != 1 || het.HetJobIDs() != "8-9" {
 		t.Errorf("the het component is %+v", het)
 	}
 	if held := byID[12]; !held.Hold || held.Priority != slurm.Num(0) || held.EligibleTime != 0 {
@@ -244,13 +244,15 @@ func TestBadInputIsAnErrorOrAnAbsentValue(t *testing.T) {
 			want: []slurm.Job{{ID: 1, State: slurm.JobState{Base: slurm.JobRunning, Flags: slurm.JobOther}},
 				{ID: 2, State: slurm.JobState{Flags: slurm.JobOther}}}},
 		"a record that lacks members of the previous one": {
-			in:   `{"jobs": [{"job_id": 1, "name": "a", "qos": "high"}, {"job_id": 2, "name": "b"}, {"job_id": 3, "name": "b"}]}`,
-			want: []slurm.Job{{ID: 1, Name: "a", QOS: "high"}, {ID: 2, Name: "b"}, {ID: 3, Name: "b"}}},
+			in: `{"jobs": [{"job_id": 1, "name": "a", "qos": "high"}, {"job_id": 2, "name": "b"}, {"job_id": 3, "name": "b"}]}`,
+			want: []slurm.Job{{ID: 1, Name: "a", SharedOwner: slurm.ShareOwner(slurm.JobOwner{QOS: "high"})}, {ID: 2, Name: "b"},
+				{ID: 3, Name: "b"}}},
 		"users whose names slurmrestd does not know": {
 			in: `{"jobs": [{"job_id": 1, "user_name": "", "user_id": 3001, "association_id": 5}, {"job_id": 2, "user_name": "bob", "user_id": 3002, "association_id": 6},
 				{"job_id": 3, "user_name": "", "user_id": 3003, "association_id": 7}, {"job_id": 4, "user_name": ""}]}`,
-			want: []slurm.Job{{ID: 1, UserName: "3001", UserID: 3001, AssociationID: 5}, {ID: 2, UserName: "bob", UserID: 3002, AssociationID: 6},
-				{ID: 3, UserName: "3003", UserID: 3003, AssociationID: 7}, {ID: 4}}},
+			want: []slurm.Job{{ID: 1, SharedOwner: slurm.ShareOwner(slurm.JobOwner{UserName: "3001", UserID: 3001, AssociationID: 5})},
+				{ID: 2, SharedOwner: slurm.ShareOwner(slurm.JobOwner{UserName: "bob", UserID: 3002, AssociationID: 6})},
+				{ID: 3, SharedOwner: slurm.ShareOwner(slurm.JobOwner{UserName: "3003", UserID: 3003, AssociationID: 7})}, {ID: 4}}},
 		"escapes": {
 			in:   `{"jobs": [{"job_id": 1, "name": "a\"b\\c\/d\u00e9\ud83d\ude00\n"}]}`,
 			want: []slurm.Job{{ID: 1, Name: "a\"b\\c/dé😀\n"}}},

@@ -45,11 +45,12 @@ func newNode(name string, state slurm.NodeBase, busyCPUs uint32) *slurm.Node {
 // pendingJob returns a pending job that uses whole workers.
 func pendingJob(id uint32, nodes uint64) *slurm.Job {
 	return &slurm.Job{
-		ID: id, Name: "j", UserName: "alice", Partition: "gpu", State: slurm.JobState{Base: slurm.JobPending},
+		ID: id, Name: "j", SharedOwner: slurm.ShareOwner(slurm.JobOwner{UserName: "alice"}), Partition: "gpu",
+		State:    slurm.JobState{Base: slurm.JobPending},
 		Reason:   "Resources",
 		Priority: slurm.Num(1), SubmitTime: slurm.At(now.Add(-time.Minute)),
 		EligibleTime: slurm.At(now.Add(-time.Minute)),
-		NodeCount:    slurm.Num(nodes), CPUs: slurm.Num(8 * nodes), Shared: "none",
+		NodeCount:    slurm.Num(nodes), CPUs: slurm.Num(8 * nodes), SharedDetails: slurm.ShareDetails(slurm.JobDetails{Shared: "none"}),
 	}
 }
 
@@ -227,7 +228,8 @@ func TestJobs(t *testing.T) {
 			Serving{"gpu", true, "", 3, 2, 3}},
 		{"it is too large", pendingJob(9, 9), pending.ClassUnsatisfiable, HelpNo,
 			Serving{"gpu", false, "more nodes than the pool's maximum", 3, 2, 2}},
-		{"no worker has its feature", change(func(j *slurm.Job) { j.Features = "tpu" }), pending.ClassUnsatisfiable,
+		{"no worker has its feature", change(func(j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.Features = "tpu" }) }),
+			pending.ClassUnsatisfiable,
 			HelpNo, Serving{"gpu", false, "no node has the features or the disk", 3, 2, 2}},
 		{"it may not use its account", change(func(j *slurm.Job) { j.Reason = "InvalidAccount" }), pending.ClassInvalid,
 			HelpNo, Serving{"gpu", true, "", 3, 2, 3}},

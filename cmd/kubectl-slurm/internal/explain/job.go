@@ -64,7 +64,7 @@ type Serving struct {
 // OfJob explains a job. observed must contain the view, and j must be one of its jobs.
 func OfJob(observed *Observation, namespace, cluster string, j *slurm.Job) Job {
 	out := Job{
-		Namespace: namespace, Cluster: cluster, ID: records.JobID(j), Name: j.Name, User: j.UserName,
+		Namespace: namespace, Cluster: cluster, ID: records.JobID(j), Name: j.Name, User: j.UserName(),
 		Partitions: j.Partitions(),
 		State:      j.State.String(), Asks: describeRequest(j), Help: HelpNotNeeded, Gaps: slices.Clone(observed.Gaps),
 	}
@@ -72,7 +72,7 @@ func OfJob(observed *Observation, namespace, cluster string, j *slurm.Job) Job {
 		out.Details = describeRun(j)
 		return out
 	}
-	out.Reason, out.Text = cmp.Or(j.Reason, "None"), j.ReasonText
+	out.Reason, out.Text = cmp.Or(j.Reason, "None"), j.ReasonText()
 	now := slurm.At(observed.Now)
 	out.Class = observed.classOf(cluster, now, j)
 	out.Meaning = Meaning(out.Class, One)

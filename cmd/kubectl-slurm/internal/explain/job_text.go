@@ -37,14 +37,14 @@ func describeRequest(j *slurm.Job) string {
 		add("%d MiB for each CPU", v)
 	}
 	for _, text := range []struct{ format, value string }{
-		{"%s on each node", j.TRESPerNode}, {"features %s", j.Features}, {"licences %s", j.Licenses},
-		{"nodes %s", j.RequiredNodes}, {"none of the nodes %s", j.ExcludedNodes}, {"reservation %s", j.Reservation},
+		{"%s on each node", j.TRESPerNode()}, {"features %s", j.Features()}, {"licences %s", j.Licenses()},
+		{"nodes %s", j.RequiredNodes()}, {"none of the nodes %s", j.ExcludedNodes()}, {"reservation %s", j.Reservation()},
 	} {
 		if text.value != "" {
 			add(text.format, text.value)
 		}
 	}
-	if strings.Contains(j.Shared, "none") {
+	if strings.Contains(j.Shared(), "none") {
 		add("exclusive nodes")
 	}
 	return strings.Replace(strings.Join(out, ", "), "each of, ", "each of ", 1)
@@ -60,11 +60,11 @@ func describeWait(class pending.Class, now slurm.Time, j *slurm.Job) []string {
 	if class == pending.ClassTime {
 		add("it may start at %s or later", formatTime(j.EligibleTime))
 	}
-	if class == pending.ClassLicense && j.Licenses != "" {
-		add("it needs licences %s", j.Licenses)
+	if class == pending.ClassLicense && j.Licenses() != "" {
+		add("it needs licences %s", j.Licenses())
 	}
 	if class == pending.ClassArrayThrottle {
-		add("at most %d tasks of its array run at once", j.ArrayMaxRunning)
+		add("at most %d tasks of its array run at once", j.ArrayMaxRunning())
 	}
 	if class == pending.ClassHeld {
 		add("scontrol release %d releases it", j.ID)
@@ -72,8 +72,8 @@ func describeWait(class pending.Class, now slurm.Time, j *slurm.Job) []string {
 	if j.StartTime.IsSet() && j.StartTime > now {
 		add("slurmctld expects it to start at %s", formatTime(j.StartTime))
 	}
-	if j.ScheduledNodes != "" {
-		add("slurmctld plans it for %s", j.ScheduledNodes)
+	if j.ScheduledNodes() != "" {
+		add("slurmctld plans it for %s", j.ScheduledNodes())
 	}
 	if j.LastSchedEval.IsSet() && class == pending.ClassCapacity {
 		add("the scheduler last evaluated it at %s", formatTime(j.LastSchedEval))

@@ -43,7 +43,8 @@ func (s *Observation) withoutJob(j, instead *slurm.Job) *SlurmRecords {
 // withoutOtherReasons returns the job as if it waited only for resources.
 func withoutOtherReasons(now slurm.Time, j *slurm.Job) *slurm.Job {
 	out := *j
-	out.Hold, out.Dependency, out.Reservation, out.Reason, out.ReasonText = false, "", "", "Resources", ""
+	out.Hold, out.Dependency, out.Reason = false, "", "Resources"
+	out.EditDetails(func(d *slurm.JobDetails) { d.Reservation, d.ReasonText = "", "" })
 	out.EligibleTime = min(j.EligibleTime, now)
 	out.State.Flags = 0
 	if n, known := j.Priority.Value(); known && n == 0 {

@@ -98,7 +98,7 @@ func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 	}
 	r := Job{
 		ClusterName: ClusterName{v.Namespace, v.Spec.Cluster.Name}, Object: v.Name,
-		ID: records.JobID(j), Name: j.Name, User: j.UserName, Account: j.Account, QOS: j.QOS,
+		ID: records.JobID(j), Name: j.Name, User: j.UserName(), Account: j.Account(), QOS: j.QOS(),
 		Partitions: v.Spec.Partitions,
 		State:      j.State.String(), Nodes: numberValue(j.NodeCount), CPUs: numberValue(j.CPUs),
 		Tasks: tasks, Priority: numberValue(j.Priority), NodeList: j.Nodes,
@@ -110,8 +110,8 @@ func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 	r.Time = shownSeconds(j, slurm.At(now))
 	if j.State.Base == slurm.JobPending || j.State.Base.Finished() {
 		r.Reason = cmp.Or(j.Reason, "None")
-		if j.ReasonText != "" {
-			r.Reason = j.ReasonText
+		if j.ReasonText() != "" {
+			r.Reason = j.ReasonText()
 		}
 	}
 	return r

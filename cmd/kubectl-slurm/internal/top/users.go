@@ -43,7 +43,7 @@ func Users(placed NamespaceColumn, jobs []view.SlurmJob) *table.Table[User] {
 			continue
 		}
 		k := key{ClusterName{v.Namespace, v.Spec.Cluster.Name},
-			cmp.Or(j.UserName, slurm.Num(uint64(j.UserID)).String())}
+			cmp.Or(j.UserName(), slurm.Num(uint64(j.UserID())).String())}
 		if rows[k] == nil {
 			rows[k] = &User{ClusterName: k.ClusterName, Name: k.user, GPUs: new(uint64)}
 		}
@@ -76,8 +76,8 @@ func compareUsers(a, b *User) int {
 }
 
 func (r *User) addJob(j *slurm.Job) {
-	if j.Account != "" && !slices.Contains(r.Accounts, j.Account) {
-		r.Accounts = append(r.Accounts, j.Account)
+	if j.Account() != "" && !slices.Contains(r.Accounts, j.Account()) {
+		r.Accounts = append(r.Accounts, j.Account())
 	}
 	if j.State.Base == slurm.JobPending {
 		tasks, _ := pending.CountTasks(j)

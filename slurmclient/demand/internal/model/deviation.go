@@ -74,22 +74,22 @@ type deviationSet uint16
 // deviationsOf returns the deviations that follow from the job record.
 func deviationsOf(j *slurm.Job) deviationSet {
 	var set deviationSet
-	if j.Features != "" && strings.ContainsAny(j.Features, "*[") {
+	if j.Features() != "" && strings.ContainsAny(j.Features(), "*[") {
 		set |= hasFeatureCounts
 	}
-	if j.Reservation != "" {
+	if j.Reservation() != "" {
 		set |= isReserved
 	}
-	if j.TRESPerSocket != "" {
+	if j.TRESPerSocket() != "" {
 		set |= requestsSockets
 	}
-	if j.Contiguous {
+	if j.Contiguous() {
 		set |= isContiguous
 	}
 	if j.HetJobID != 0 {
 		set |= IsHeterogeneous
 	}
-	if strings.Contains(j.Siblings, ",") {
+	if strings.Contains(j.Siblings(), ",") {
 		set |= IsFederated
 	}
 	return set

@@ -43,17 +43,17 @@ func groupKeyOf(j *slurm.Job, class pending.Class, anyNodes map[string]bool) gro
 		return k
 	}
 	k.JobSpec = JobSpec{
-		Features: j.Features, requiredNodes: j.RequiredNodes, excludedNodes: j.ExcludedNodes,
-		tresPerNode: j.TRESPerNode, TresPerJob: j.TRESPerJob, tresPerTask: j.TRESPerTask,
-		tresPerSocket: j.TRESPerSocket, tresRequested: j.TRESRequested, shared: j.Shared,
-		nodes: j.NodeCount.Or(0), maxNodes: j.MaxNodes.Or(0), CPUs: j.CPUs.Or(0), tasks: j.Tasks.Or(0),
-		CPUsPerTask: j.CPUsPerTask.Or(0), tasksPerNode: j.TasksPerNode.Or(0), minCPUs: j.MinCPUsPerNode.Or(0),
-		memoryPerTRES: j.MemoryPerTRES, threadsPerCore: j.ThreadsPerCore.Or(0), wholeMemory: wantsWholeMemory(j),
-		tmpDisk: j.MinTmpDiskMiB.Or(0), memoryPerCPU: j.MemoryPerCPU.Or(0), memoryPerNode: j.MemoryPerNode.Or(0),
-		HetJobID: j.HetJobID, AnyNodes: len(anyNodes) > 0 && anyNodes[j.QOS],
+		Features: j.Features(), requiredNodes: j.RequiredNodes(), excludedNodes: j.ExcludedNodes(),
+		tresPerNode: j.TRESPerNode(), TresPerJob: j.TRESPerJob(), tresPerTask: j.TRESPerTask(),
+		tresPerSocket: j.TRESPerSocket(), tresRequested: j.TRESRequested, shared: j.Shared(),
+		nodes: j.NodeCount.Or(0), maxNodes: j.MaxNodes().Or(0), CPUs: j.CPUs.Or(0), tasks: j.Tasks.Or(0),
+		CPUsPerTask: j.CPUsPerTask().Or(0), tasksPerNode: j.TasksPerNode().Or(0), minCPUs: j.MinCPUsPerNode().Or(0),
+		memoryPerTRES: j.MemoryPerTRES(), threadsPerCore: j.ThreadsPerCore().Or(0), wholeMemory: wantsWholeMemory(j),
+		tmpDisk: j.MinTmpDiskMiB().Or(0), memoryPerCPU: j.MemoryPerCPU.Or(0), memoryPerNode: j.MemoryPerNode.Or(0),
+		HetJobID: j.HetJobID, AnyNodes: len(anyNodes) > 0 && anyNodes[j.QOS()],
 	}
-	if strings.Contains(j.Shared, "user") {
-		k.userID = j.UserID
+	if strings.Contains(j.Shared(), "user") {
+		k.userID = j.UserID()
 	}
 	return k
 }
@@ -91,7 +91,7 @@ func (a *JobSpec) compare(b *JobSpec) int {
 func wantsWholeMemory(j *slurm.Job) bool {
 	memory, set := j.MemoryPerNode.Value()
 	_, perCPU := j.MemoryPerCPU.Value()
-	return set && memory == 0 && !perCPU && j.MemoryPerTRES == ""
+	return set && memory == 0 && !perCPU && j.MemoryPerTRES() == ""
 }
 
 func boolToUint(yes bool) uint64 {

@@ -132,13 +132,13 @@ func isSet(n slurm.Number) bool { _, set := n.Value(); return set }
 
 // limitsOf returns the limits of the job, nil if it has none.
 func (g *limitRules) limitsOf(j *slurm.Job) *jobLimits {
-	licensed := j.Licenses != "" && g.licenses != nil
+	licensed := j.Licenses() != "" && g.licenses != nil
 	if len(g.qos) == 0 && len(g.associations) == 0 && !licensed {
 		return nil
 	}
-	subject := limitSubject{partition: j.Partition, account: j.Account, user: j.UserName, qos: j.QOS, licensed: licensed}
+	subject := limitSubject{partition: j.Partition, account: j.Account(), user: j.UserName(), qos: j.QOS(), licensed: licensed}
 	if !j.HasUserName() {
-		subject.association = j.AssociationID
+		subject.association = j.AssociationID()
 	}
 	if subject == g.lastSubject {
 		return g.lastLimits
@@ -181,12 +181,12 @@ func (g *jobLimits) admits(j *slurm.Job, cost []uint64) bool {
 // isModelled reports whether demand follows all limits of the job. The type of the job's generic
 // resources is unknown before it has nodes, unless it requests one.
 func (g *jobLimits) isModelled(j *slurm.Job) bool {
-	for name := range parseLicenses(j.Licenses) {
+	for name := range parseLicenses(j.Licenses()) {
 		if g.layered[name] {
 			return false
 		}
 	}
-	return !g.unmodelled && !strings.Contains(j.Licenses, "|") &&
+	return !g.unmodelled && !strings.Contains(j.Licenses(), "|") &&
 		!slices.ContainsFunc(g.typedGRES, func(name string) bool {
 			return strings.Contains(j.TRESRequested, name+"=") && !strings.Contains(j.TRESRequested, name+":")
 		})

@@ -283,8 +283,8 @@ func (q *queue) addToGroup(j *slurm.Job, class pending.Class, jobs uint64, exact
 	g.Jobs += jobs
 	if class == pending.ClassCapacity && len(q.cluster.Pools) > 0 {
 		record := JobRecord{ID: j.ID, Priority: j.Priority.Or(0), Jobs: jobs}
-		if j.RequiredNodes != "" {
-			record.PlannedNodes = j.ScheduledNodes
+		if j.RequiredNodes() != "" {
+			record.PlannedNodes = j.ScheduledNodes()
 		}
 		g.Records = append(g.Records, record)
 	}

@@ -76,8 +76,8 @@ func (s *costIndex) boundsOf(jobs slurm.Number, tres map[string]uint64) []uint64
 // costOf returns what one job of the record costs, by its requested or allocated TRES. Callers do
 // not write to the result.
 func (s *costIndex) costOf(j *slurm.Job, tres string) []uint64 {
-	text := costKey{tres: tres, licenses: j.Licenses, CPUs: j.CPUs.Or(0), nodes: j.NodeCount.Or(1),
-		exclusive: isExclusive(j.Shared)}
+	text := costKey{tres: tres, licenses: j.Licenses(), CPUs: j.CPUs.Or(0), nodes: j.NodeCount.Or(1),
+		exclusive: isExclusive(j.Shared())}
 	cost, ok := s.cache[text]
 	if !ok {
 		cost = s.computeCost(text)

@@ -84,8 +84,8 @@ func (l *limits) addWaiting(j *slurm.Job, jobs uint64, g *JobGroup) {
 	}
 	w := waitingJobs{job: j, jobs: jobs, cost: l.costOf(j, j.TRESRequested), limits: applied, group: g,
 		tier: l.rules.tierOf(j)}
-	if l.fillsNodes && j.TasksPerNode.Or(0) > 0 {
-		w.cpusPerNode = j.MinCPUsPerNode.Or(0)
+	if l.fillsNodes && j.TasksPerNode().Or(0) > 0 {
+		w.cpusPerNode = j.MinCPUsPerNode().Or(0)
 	}
 	l.waiting = append(l.waiting, w)
 }
@@ -153,7 +153,7 @@ func (l *limits) raiseCost(w *waitingJobs) {
 		raise("gres/"+name, count)
 	}
 	milliNodes := saturating.Mul(cpus, 1000) / takes.CPUsOfNode
-	if isExclusive(w.job.Shared) {
+	if isExclusive(w.job.Shared()) {
 		milliNodes = saturating.Mul(takes.Nodes, 1000)
 	}
 	w.cost[costMilliNodes] = max(w.cost[costMilliNodes], milliNodes)

@@ -34,7 +34,7 @@ func (c *Cluster) IndexReservations(s *slurmclient.Snapshot, now slurm.Time) {
 // of nodes of its partitions starts. slurmctld does not start it on these nodes (slurm.conf(5),
 // reservations and time limits).
 func (c *Cluster) overlapsReservation(j *slurm.Job, now slurm.Time) bool {
-	if j.Reservation != "" {
+	if j.Reservation() != "" {
 		return false
 	}
 	for _, i := range c.PartitionsOf(j.Partition) {

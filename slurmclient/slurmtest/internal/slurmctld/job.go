@@ -8,6 +8,8 @@ import (
 // JobRecord is a job as answers show it: the domain type and what only the JSON contains.
 type JobRecord struct {
 	slurm.Job
+	slurm.JobOwner
+	slurm.JobDetails
 	GroupID           uint32
 	Batch             bool // the job has its own script
 	Comment           string
@@ -20,6 +22,13 @@ type JobRecord struct {
 	flags             jobFlags
 	// Allocations are the nodes of a job that runs or ran; nil while it is pending.
 	Allocations []*NodeAllocation
+}
+
+// shared returns the domain type with its shared fields.
+func (r *JobRecord) shared() slurm.Job {
+	j := r.Job
+	j.SharedOwner, j.SharedDetails = slurm.ShareOwner(r.JobOwner), slurm.ShareDetails(r.JobDetails)
+	return j
 }
 
 // ExitCode is how a job ended: its exit code or the signal that killed it.
@@ -182,7 +191,7 @@ func (c *Cluster) Jobs() []slurm.Job {
 	defer c.mu.Unlock()
 	out := make([]slurm.Job, len(c.jobs))
 	for i, j := range c.jobs {
-		out[i] = j.View().Job
+		out[i] = j.View().shared()
 	}
 	return out
 }
@@ -195,7 +204,7 @@ func (c *Cluster) Job(id uint32) (slurm.Job, bool) {
 	if j == nil {
 		return slurm.Job{}, false
 	}
-	return j.View().Job, true
+	return j.View().shared(), true
 }
 
 // Nodes returns all node records, including FUTURE ones.

@@ -38,8 +38,9 @@ func (c *Cluster) newJob(s JobSpec, partitions []*partition) *job {
 	j := &job{requirements: c.requirementsOf(s, partitions), beginTime: s.BeginTime}
 	j.runFor, j.result = runTimeAndResult(s)
 	r := j.Record.Edit(c.generation)
-	*r = JobRecord{Job: c.newSlurmJob(s, &j.requirements), Batch: true, Comment: s.Comment,
-		Directory: cmp.Or(s.WorkingDirectory, "/"), SubmitLine: "sbatch " + s.Name}
+	*r = c.newRecord(s, &j.requirements)
+	r.Batch, r.Comment = true, s.Comment
+	r.Directory, r.SubmitLine = cmp.Or(s.WorkingDirectory, "/"), "sbatch "+s.Name
 	u := c.users[r.UserName]
 	r.GroupID, r.AssociationID = u.UID, c.AssociationID(r.UserName)
 	r.flags = specFlags(s)
@@ -50,34 +51,28 @@ func (c *Cluster) newJob(s JobSpec, partitions []*partition) *job {
 	return j
 }
 
-// newSlurmJob returns the part of a record that stays the same until the job starts.
-func (c *Cluster) newSlurmJob(s JobSpec, req *requirements) slurm.Job {
+// newRecord returns the part of a record that stays the same until the job starts.
+func (c *Cluster) newRecord(s JobSpec, req *requirements) JobRecord {
 	user := cmp.Or(s.User, "root")
 	u, known := c.users[user]
 	if !known {
 		u = UserConf{Name: "nobody", UID: 99}
 	}
-	j := slurm.Job{
-		Name: cmp.Or(s.Name, "openapi"), UserName: u.Name, UserID: u.UID, GroupName: u.Name,
-		Account: cmp.Or(s.Account, u.Account), QOS: cmp.Or(s.QOS, "normal"), Partition: s.Partition,
-		State: slurm.JobState{Base: slurm.JobPending}, Reason: "None", Requeue: !s.NoRequeue,
-		Priority: slurm.Num(uint64(cmp.Or(s.Priority, c.priorityOf(s)))), Nice: s.Nice, ArrayTaskID: slurm.Unset(),
-		TimeLimit: req.minutes, RequiredNodes: s.RequiredNodes, ExcludedNodes: s.ExcludedNodes,
-		Features: s.Constraints, NodeCount: slurm.Num(uint64(req.minNodes())),
-		MaxNodes: slurm.Num(uint64(req.minNodes())),
-		CPUs:     slurm.Num(uint64(req.CPUs)), Tasks: slurm.Num(uint64(max(1, s.Tasks, req.nodes))),
-		CPUsPerTask:  slurm.Num(uint64(max(1, s.CPUsPerTask))),
-		TasksPerNode: slurm.Num(0), MinCPUsPerNode: slurm.Num(uint64(max(1, s.CPUsPerTask))),
-		MinTmpDiskMiB: slurm.Num(0),
-		MemoryPerCPU:  s.MemoryPerCPU, MemoryPerNode: s.MemoryPerNode, ThreadsPerCore: slurm.Unset(),
-		TRESPerJob: s.TRESPerJob, TRESPerNode: s.TRESPerNode, Licenses: s.Licenses,
-		Dependency: s.Dependency, Reservation: s.Reservation, TRESRequested: req.tres(),
+	j := JobRecord{
+		JobOwner: slurm.JobOwner{UserName: u.Name, UserID: u.UID, GroupName: u.Name,
+			Account: cmp.Or(s.Account, u.Account), QOS: cmp.Or(s.QOS, "normal")},
+		JobDetails: newDetails(s, req),
+		Job: slurm.Job{
+			Name: cmp.Or(s.Name, "openapi"), Partition: s.Partition,
+			State: slurm.JobState{Base: slurm.JobPending}, Reason: "None",
+			Priority: slurm.Num(uint64(cmp.Or(s.Priority, c.priorityOf(s)))), Nice: s.Nice, ArrayTaskID: slurm.Unset(),
+			TimeLimit: req.minutes, NodeCount: slurm.Num(uint64(req.minNodes())),
+			CPUs: slurm.Num(uint64(req.CPUs)), Tasks: slurm.Num(uint64(max(1, s.Tasks, req.nodes))),
+			Dependency: s.Dependency, TRESRequested: req.tres(),
+		},
 	}
 	if s.Partition == "" && len(req.partitions) > 0 {
 		j.Partition = req.partitions[0].name()
-	}
-	if s.Exclusive {
-		j.Shared = "none"
 	}
 	j.MemoryPerCPU, j.MemoryPerNode = slurm.Unset(), slurm.Unset()
 	if req.memoryPerNode > 0 {
@@ -86,6 +81,21 @@ func (c *Cluster) newSlurmJob(s JobSpec, req *requirements) slurm.Job {
 		j.MemoryPerCPU = slurm.Num(req.memoryPerCPU)
 	}
 	return j
+}
+
+func newDetails(s JobSpec, req *requirements) slurm.JobDetails {
+	d := slurm.JobDetails{
+		Requeue: !s.NoRequeue, RequiredNodes: s.RequiredNodes, ExcludedNodes: s.ExcludedNodes, Features: s.Constraints,
+		MaxNodes:     slurm.Num(uint64(req.minNodes())),
+		CPUsPerTask:  slurm.Num(uint64(max(1, s.CPUsPerTask))),
+		TasksPerNode: slurm.Num(0), MinCPUsPerNode: slurm.Num(uint64(max(1, s.CPUsPerTask))),
+		MinTmpDiskMiB: slurm.Num(0), ThreadsPerCore: slurm.Unset(),
+		TRESPerJob: s.TRESPerJob, TRESPerNode: s.TRESPerNode, Licenses: s.Licenses, Reservation: s.Reservation,
+	}
+	if s.Exclusive {
+		d.Shared = "none"
+	}
+	return d
 }
 
 func (c *Cluster) priorityOf(s JobSpec) uint32 {

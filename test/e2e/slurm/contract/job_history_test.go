@@ -247,7 +247,7 @@ func (h *jobHistory) diffReader(ctx context.Context, t *testing.T, version strin
 	after := h.listWith(ctx, t, version)
 	want, have := map[uint32]slurm.Job{}, map[uint32]slurm.Job{}
 	for id, j := range before {
-		if after[id] == j {
+		if k := after[id]; k.Same(&j) {
 			want[id] = j
 		}
 	}
@@ -277,7 +277,7 @@ func (h *jobHistory) compareAtRest(t *testing.T) {
 			before := h.listWith(ctx, t, v)
 			h.refreshAllJobs(ctx, t, cache, len(before))
 			got := jobsByID(cache.Snapshot().Jobs.Value)
-			if after := h.listWith(ctx, t, v); !maps.Equal(before, after) {
+			if after := h.listWith(ctx, t, v); !maps.EqualFunc(before, after, func(j, k slurm.Job) bool { return j.Same(&k) }) {
 				continue
 			}
 			if diff := cmp.Diff(before, got); diff != "" {

@@ -43,7 +43,7 @@ func TestDeltaReaderSeesChangesOfPendingJobs(t *testing.T) {
 				{"another size", "-n 1", "scontrol update jobid=%d numcpus=2-2",
 					func(j *slurm.Job) bool { return j.CPUs.Or(0) == 2 }},
 				{"another throttle", "-H --array=1-9%1", "scontrol update jobid=%d arraytaskthrottle=3",
-					func(j *slurm.Job) bool { return j.ArrayMaxRunning == 3 }},
+					func(j *slurm.Job) bool { return j.ArrayMaxRunning() == 3 }},
 				{"a fulfilled dependency", "-d afterany:" + s.heldJobID, "scancel " + s.heldJobID + " || : %d",
 					func(j *slurm.Job) bool { return j.Dependency == "" }},
 			} {

@@ -57,7 +57,7 @@ func (s *suite) testJobLife(t *testing.T) {
 		slurm.JobRequest{Tasks: 2, TimeLimit: slurm.Num(30), Comment: "a comment"})
 	jobs := s.awaitJob(t, id, "running", func(j *slurm.Job) bool { return j.State.Base == slurm.JobRunning })
 	j := jobs[0]
-	if len(jobs) != 1 || j.ID != id || j.UserName != "alice" || j.Partition != "batch" || j.Nodes == "" ||
+	if len(jobs) != 1 || j.ID != id || j.UserName() != "alice" || j.Partition != "batch" || j.Nodes == "" ||
 		j.Name != "contract" || j.TimeLimit != slurm.Num(30) || j.CPUs.Or(0) < 2 || !j.StartTime.IsSet() ||
 		!j.SubmitTime.IsSet() {
 		t.Errorf("the running job is %+v", j)
@@ -120,8 +120,8 @@ func (s *suite) testArray(t *testing.T) {
 		if j.IsArrayBase() {
 			tasks, ok := slurm.ParseArrayTasks(j.ArrayTasks)
 			waiting += tasks.Count
-			if !ok || j.ArrayMaxRunning != 2 {
-				t.Errorf("the base record has tasks %q and throttle %d", j.ArrayTasks, j.ArrayMaxRunning)
+			if !ok || j.ArrayMaxRunning() != 2 {
+				t.Errorf("the base record has tasks %q and throttle %d", j.ArrayTasks, j.ArrayMaxRunning())
 			}
 		}
 	}
@@ -143,8 +143,8 @@ func (s *suite) testExclusiveJob(t *testing.T) {
 		if c == s.client && s.version == "v0.0.45" {
 			want = ""
 		}
-		if len(jobs) != 1 || jobs[0].Shared != want {
-			t.Errorf("with %s Shared is %q, want %q", c.Version(), jobs[0].Shared, want)
+		if len(jobs) != 1 || jobs[0].Shared() != want {
+			t.Errorf("with %s Shared is %q, want %q", c.Version(), jobs[0].Shared(), want)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func TestRealSlurmAcceptsIssuedTokens(t *testing.T) {
 			slurm.JobRequest{Script: "#!/bin/sh\ntrue\n", Environment: []string{"PATH=/bin"}, WorkingDirectory: "/tmp"})
 		must(t, err)
 		jobs, err := alice.Job(ctx, id)
-		if err != nil || jobs[0].UserName != "alice" {
+		if err != nil || jobs[0].UserName() != "alice" {
 			t.Errorf("the job is %+v, %v", jobs, err)
 		}
 		i.now = i.now.Add(-time.Hour)

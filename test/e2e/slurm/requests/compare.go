@@ -99,11 +99,11 @@ func compareArray(j *submittedJob, r *slurm.Job) (kind, fault string) {
 }
 
 func compareRequired(j *submittedJob, r *slurm.Job) (kind, fault string) {
-	return compareNodes("required nodes", j.requiredNodes, r.RequiredNodes)
+	return compareNodes("required nodes", j.requiredNodes, r.RequiredNodes())
 }
 
 func compareExcluded(j *submittedJob, r *slurm.Job) (kind, fault string) {
-	return compareNodes("excluded nodes", j.excludedNodes, r.ExcludedNodes)
+	return compareNodes("excluded nodes", j.excludedNodes, r.ExcludedNodes())
 }
 
 func compareNodes(what string, want []string, list string) (kind, fault string) {
@@ -121,10 +121,10 @@ func compareNodes(what string, want []string, list string) (kind, fault string) 
 }
 
 func compareConstraint(j *submittedJob, r *slurm.Job) (kind, fault string) {
-	c, ok := constraint.Parse(r.Features)
+	c, ok := constraint.Parse(r.Features())
 	switch {
 	case !ok:
-		return "constraint", fmt.Sprintf("the constraint %q is malformed, but slurmctld accepted it", r.Features)
+		return "constraint", fmt.Sprintf("the constraint %q is malformed, but slurmctld accepted it", r.Features())
 	case j.constraint == "" || !j.constrainsSingleNodes:
 		return "", ""
 	}
