@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string) int {
 	if os.Getenv("GOGC") == "" {
 		// Each poll of a large cluster leaves much garbage at once. Collecting more often saves memory
 		// for little CPU time.
-		debug.SetGCPercent(50)
+		debug.SetGCPercent(35)
 	}
 	log := o.log.Logger(os.Stderr)
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())
