@@ -17,7 +17,7 @@ import (
 
 // Replicas returns spec.replicas of the NodeSet.
 func (l *Loop) Replicas(ctx context.Context) (int, error) {
-	object, err := l.nodeSets().Get(ctx, NodeSet, metav1.GetOptions{})
+	object, err := l.nodeSets().Get(ctx, l.config.NodeSet, metav1.GetOptions{})
 	if err != nil {
 		return 0, err
 	}
@@ -66,7 +66,7 @@ func (l *Loop) RequireStableReplicas(ctx context.Context, want int, duration tim
 
 // HPAConditions returns the HPA's conditions by type, as "status reason: message".
 func (l *Loop) HPAConditions(ctx context.Context) (map[string]string, error) {
-	object, err := l.hpas().Get(ctx, NodeSet, metav1.GetOptions{})
+	object, err := l.hpas().Get(ctx, l.config.NodeSet, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ type Metric struct {
 // Metric reads a metric of the NodeSet.
 func (l *Loop) Metric(ctx context.Context, name, selector string) (Metric, error) {
 	path := fmt.Sprintf("/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/%s",
-		Namespace, NodeSet, name)
+		l.config.Namespace, l.config.NodeSet, name)
 	if selector != "" {
 		path += "?metricLabelSelector=" + url.QueryEscape(selector)
 	}

@@ -29,6 +29,10 @@ const (
 type Config struct {
 	// Slurm is the Slurm release. Empty means "26.05".
 	Slurm string
+	// Namespace and NodeSet are other names than the constants of the same name.
+	Namespace, NodeSet string
+	// Bare starts neither the adapter nor the operator.
+	Bare bool
 	// Replicas is the initial number of replicas of the NodeSet.
 	Replicas int
 	// Adapters is the number of replicas of the adapter. Zero means 1.
@@ -57,6 +61,8 @@ type Loop struct {
 // or with this process.
 func Start(ctx context.Context, config Config) (*Loop, error) {
 	config.Slurm = cmp.Or(config.Slurm, "26.05")
+	config.Namespace = cmp.Or(config.Namespace, Namespace)
+	config.NodeSet = cmp.Or(config.NodeSet, NodeSet)
 	config.Adapters = cmp.Or(config.Adapters, 1)
 	config.PollInterval = cmp.Or(config.PollInterval, time.Second)
 	config.SyncPeriod = cmp.Or(config.SyncPeriod, time.Second)
@@ -67,18 +73,20 @@ func Start(ctx context.Context, config Config) (*Loop, error) {
 		return nil, err
 	}
 	l := &Loop{ControlPlane: control, config: config}
-	for _, step := range []func(context.Context) error{
-		l.startSlurm, l.applyObjects,
-		func(ctx context.Context) error {
-			return l.StartAdapters(ctx, config.Adapters, config.adapterFlags()...)
-		},
-		l.StartOperator, l.followReplicas, l.awaitMetrics,
-	} {
+	steps := []func(context.Context) error{l.startSlurm, l.applyObjects, l.followReplicas}
+	if !config.Bare {
+		steps = append(steps, l.startAdapters, l.StartOperator, l.awaitMetrics)
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
 	}
 	return l, nil
+}
+
+func (l *Loop) startAdapters(ctx context.Context) error {
+	return l.StartAdapters(ctx, l.config.Adapters, l.config.adapterFlags()...)
 }
 
 // adapterFlags returns flags for short timeouts, unless the poll interval is longer than 1 s.
@@ -102,10 +110,14 @@ func MissingRequirement() string {
 }
 
 func (l *Loop) startSlurm(ctx context.Context) (err error) {
-	l.Slurm, err = realslurm.Start(ctx, realslurm.Config{Version: l.config.Slurm, Nodes: 1, Conf: []string{
-		"NodeSet=" + NodeSet + " Feature=" + NodeSet,
-		"PartitionName=" + NodeSet + " Nodes=" + NodeSet + " MaxTime=INFINITE State=UP",
-	}})
+	config := realslurm.Config{Version: l.config.Slurm, Nodes: 1, Conf: []string{
+		"NodeSet=" + l.config.NodeSet + " Feature=" + l.config.NodeSet,
+		"PartitionName=" + l.config.NodeSet + " Nodes=" + l.config.NodeSet + " MaxTime=INFINITE State=UP",
+	}}
+	if l.config.NodeSet != NodeSet { // which may be the name of a partition that the cluster has by default
+		config.Nodes, config.NodeConfs = 0, []string{"n1 CPUs=16 RealMemory=64000"}
+	}
+	l.Slurm, err = realslurm.Start(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -125,7 +137,7 @@ func (l *Loop) startSlurm(ctx context.Context) (err error) {
 // slurmd that takes over a record on the default port only, and all workers here share one address.
 func (l *Loop) makeRecords(ctx context.Context) error {
 	_, err := l.Slurm.Run(ctx, "", "scontrol", "create", fmt.Sprintf("nodename=future-[0-%d]", MaxWorkers-1),
-		"cpus=4", "realmemory=1000", "feature="+NodeSet, "state=future")
+		"cpus=4", "realmemory=1000", "feature="+l.config.NodeSet, "state=future")
 	return err
 }
 

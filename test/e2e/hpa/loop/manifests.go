@@ -13,7 +13,7 @@ func (l *Loop) applyObjects(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := l.Kube.Kubectl(ctx, "create", "namespace", Namespace); err != nil {
+	if _, err := l.Kube.Kubectl(ctx, "create", "namespace", l.config.Namespace); err != nil {
 		return err
 	}
 	if err := l.SetToken(ctx, strings.TrimSpace(string(token))); err != nil {
@@ -31,7 +31,7 @@ spec:
   server: %[3]s
   token: {secretRef: {name: token, key: SLURM_JWT}}
 ---
-%[4]s`, ClusterName, Namespace, url, l.NodeSetManifest(l.config.Replicas)))
+%[4]s`, ClusterName, l.config.Namespace, url, l.NodeSetManifest(l.config.Replicas)))
 }
 
 // SetToken replaces the token that the adapter uses for Slurm.
@@ -41,7 +41,7 @@ apiVersion: v1
 kind: Secret
 metadata: {name: token, namespace: %s}
 stringData: {SLURM_JWT: %q}
-`, Namespace, token))
+`, l.config.Namespace, token))
 }
 
 // NodeSetManifest returns the NodeSet's manifest.
@@ -57,5 +57,5 @@ spec:
   partition: {enabled: true}
   slurmd: {image: none}
   template: {}
-`, NodeSet, Namespace, ClusterName, replicas, workerConf)
+`, l.config.NodeSet, l.config.Namespace, ClusterName, replicas, workerConf)
 }

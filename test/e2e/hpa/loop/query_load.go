@@ -26,7 +26,7 @@ func (l *Loop) StartQueryLoad(ctx context.Context, clients int) *QueryLoad {
 	ctx, cancel := context.WithCancel(ctx)
 	load := &QueryLoad{cancel: cancel}
 	path := fmt.Sprintf("/apis/custom.metrics.k8s.io/v1beta2/namespaces/%s/nodesets.slinky.slurm.net/%s/slurm_nodeset_required_nodes",
-		Namespace, NodeSet)
+		l.config.Namespace, l.config.NodeSet)
 	for range clients {
 		load.wg.Go(func() {
 			client, err := l.newRESTClient()

@@ -19,7 +19,7 @@ import (
 // syncInterval is the interval between two reads of the NodeSet.
 const syncInterval = 250 * time.Millisecond
 
-func workerName(i int) string { return fmt.Sprintf("%s-%d", NodeSet, i) }
+func (l *Loop) workerName(i int) string { return fmt.Sprintf("%s-%d", l.config.NodeSet, i) }
 
 // The ports of workers are below the ephemeral ports of the kernel. Each loop reserves a block of
 // ports by listening on the last one.
@@ -106,7 +106,7 @@ func (w *workers) followError() error {
 
 // syncWorkers starts and stops slurmds and writes their number to the NodeSet's status.
 func (w *workers) syncWorkers(ctx context.Context) error {
-	object, err := w.nodeSets().Get(ctx, NodeSet, metav1.GetOptions{})
+	object, err := w.nodeSets().Get(ctx, w.config.NodeSet, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("reading the NodeSet: %w", err)
 	}
@@ -128,10 +128,10 @@ func (w *workers) syncWorkers(ctx context.Context) error {
 
 // syncWorker starts the worker, or stops it when it has no job left.
 func (w *workers) syncWorker(ctx context.Context, i int, wanted bool) error {
-	name := workerName(i)
+	name := w.workerName(i)
 	switch {
 	case wanted && !w.running[i]:
-		conf := fmt.Sprintf("%s Feature=%s Port=%d", workerConf, NodeSet, w.basePort+i)
+		conf := fmt.Sprintf("%s Feature=%s Port=%d", workerConf, w.config.NodeSet, w.basePort+i)
 		if err := w.Slurm.Start(ctx, "slurmd-"+name, "-Z", "--conf", conf); err != nil {
 			return err
 		}
@@ -203,12 +203,12 @@ func (w *workers) patchStatus(ctx context.Context, object *unstructured.Unstruct
 		return nil
 	}
 	patch, err := json.Marshal(map[string]any{"status": map[string]any{
-		"replicas": count, "selector": "app.kubernetes.io/instance=" + NodeSet, "nodeSetHash": "loop",
+		"replicas": count, "selector": "app.kubernetes.io/instance=" + w.config.NodeSet, "nodeSetHash": "loop",
 	}})
 	if err != nil {
 		return err
 	}
-	_, err = w.nodeSets().Patch(ctx, NodeSet, types.MergePatchType, patch,
+	_, err = w.nodeSets().Patch(ctx, w.config.NodeSet, types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: "slurm-operator-nodeset"}, "status")
 	return err
 }
@@ -221,12 +221,12 @@ type objectClient interface {
 		subresources ...string) (*unstructured.Unstructured, error)
 }
 
-func (c *ControlPlane) nodeSets() objectClient {
+func (l *Loop) nodeSets() objectClient {
 	nodeSets := schema.GroupVersionResource{Group: "slinky.slurm.net", Version: "v1beta1", Resource: "nodesets"}
-	return c.objects.Resource(nodeSets).Namespace(Namespace)
+	return l.objects.Resource(nodeSets).Namespace(l.config.Namespace)
 }
 
-func (c *ControlPlane) hpas() objectClient {
+func (l *Loop) hpas() objectClient {
 	hpas := schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
-	return c.objects.Resource(hpas).Namespace(Namespace)
+	return l.objects.Resource(hpas).Namespace(l.config.Namespace)
 }
