@@ -44,13 +44,24 @@ func NewCA(t testing.TB, name string, begin time.Time) *CA {
 // Issue returns a server's certificate for DNS names and addresses, valid from begin to end.
 func (ca *CA) Issue(t testing.TB, begin, end time.Time, names ...string) Pair {
 	t.Helper()
+	return ca.issue(t, begin, end, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, names)
+}
+
+// IssuePeer is Issue for a program that is also a client with its certificate.
+func (ca *CA) IssuePeer(t testing.TB, begin, end time.Time, names ...string) Pair {
+	t.Helper()
+	return ca.issue(t, begin, end, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, names)
+}
+
+func (ca *CA) issue(t testing.TB, begin, end time.Time, usages []x509.ExtKeyUsage, names []string) Pair {
+	t.Helper()
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "server"},
 		NotBefore: begin, NotAfter: end, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+		ExtKeyUsage: usages}
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
