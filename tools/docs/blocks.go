@@ -18,6 +18,9 @@ const (
 	Kube Place = "kube"
 	// Demo is the running demo, after its scenario.
 	Demo Place = "demo"
+	// Migration is a cluster that scales NodeSets with another autoscaler. test/e2e/migrate runs all
+	// blocks of a page, in the order of the page.
+	Migration Place = "migration"
 	// NotHere means that the commands need something that no test provides; the page says what.
 	NotHere Place = "not here"
 )
@@ -41,7 +44,7 @@ func (b Block) String() string { return fmt.Sprintf("%s:%d", b.Page, b.Line) }
 //	<!-- run: demo -->
 //	<!-- run: not here: it needs a Slurm of yours -->
 //	<!-- run all: demo -->
-var markPattern = regexp.MustCompile(`^<!-- run( all)?: (here|kube|demo|not here: (.+)) -->$`)
+var markPattern = regexp.MustCompile(`^<!-- run( all)?: (here|kube|demo|migration|not here: (.+)) -->$`)
 
 // ParseBlocks returns the blocks of commands on a page. The error names the blocks without a mark:
 // their author must decide whether they are run.
@@ -89,7 +92,7 @@ func ParseBlocks(page, text string) ([]Block, error) {
 		next, i = nil, end
 	}
 	if len(unmarked) > 0 {
-		return out, fmt.Errorf("blocks without a place to run (<!-- run: here|kube|demo|not here: WHY -->): %s",
+		return out, fmt.Errorf("blocks without a place to run (<!-- run: here|kube|demo|migration|not here: WHY -->): %s",
 			strings.Join(unmarked, ", "))
 	}
 	return out, nil

@@ -61,6 +61,34 @@ func TestEverySupportedKubernetesKnowsTheFields(t *testing.T) {
 	}
 }
 
+// hpaExamples are the HPAs of docs/examples/hpa that the pages offer for certain versions of Kubernetes, with the first minor
+// version that knows their fields.
+var hpaExamples = map[string]int{
+	"required-nodes.yaml": 33, "required-nodes-external.yaml": 33, "required-nodes-before-1.37.yaml": 33,
+	"required-nodes-before-1.33.yaml": minorOfFirst,
+}
+
+// minorOfFirst is the minor version of the first of kubeVersions.
+const minorOfFirst = 27
+
+// TestHPAExamplesHaveTheFieldsOfTheirKubernetes compares these HPAs with the schema of each version: kubectl refuses a
+// manifest with a field that the API server does not know.
+func TestHPAExamplesHaveTheFieldsOfTheirKubernetes(t *testing.T) {
+	for _, v := range kubeVersions {
+		hpa := schemaOf(t, v.clientGo).Type("io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler")
+		for file, first := range hpaExamples {
+			var object map[string]any
+			if err := yaml.Unmarshal(readFile(t, filepath.Join("../../../docs/examples/hpa", file)), &object); err != nil {
+				t.Fatal(err)
+			}
+			_, err := hpa.FromUnstructured(object)
+			if known, want := err == nil, minorOf(t, v.kube) >= first; known != want {
+				t.Errorf("Kubernetes %s knows the fields of %s: %t, want %t: %v", v.kube, file, known, want, err)
+			}
+		}
+	}
+}
+
 // schemaOf returns the schema of Kubernetes' own kinds that is part of a release of client-go.
 func schemaOf(t *testing.T, release string) *typed.Parser {
 	t.Helper()
