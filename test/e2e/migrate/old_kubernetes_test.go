@@ -1,0 +1,40 @@
+//go:build e2e
+
+package migrate
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/test/e2e/hpa/loop"
+	"github.com/slurmtide/slurmtide/test/harness/realkube"
+)
+
+// TestHPAsBeforeKubernetes137 applies the HPAs of the pages where HPAScaleToZero is off, as it was before Kubernetes 1.37. That older
+// versions know their fields is tested in test/integration/charts.
+func TestHPAsBeforeKubernetes137(t *testing.T) {
+	if !*long {
+		t.Skip("it takes minutes, run it with -long")
+	}
+	if why := realkube.MissingRequirement(); why != "" {
+		t.Skip(why)
+	}
+	c, err := loop.NewControlPlane(t.Context(), realkube.Config{FeatureGates: map[string]bool{"HPAScaleToZero": false}})
+	must(t, err)
+	t.Cleanup(func() { must(t, c.Close()) })
+	for file, applies := range map[string]bool{
+		"required-nodes.yaml": false, "required-nodes-external.yaml": false,
+		"required-nodes-before-1.37.yaml": true, "required-nodes-before-1.33.yaml": true,
+	} {
+		t.Run(file, func(t *testing.T) {
+			_, err := c.Kube.Kubectl(t.Context(), "apply", "--filename", filepath.Join("..", "..", "..", "docs", "examples", "hpa", file))
+			switch {
+			case applies:
+				must(t, err)
+			case err == nil || !strings.Contains(err.Error(), "spec.minReplicas"):
+				t.Errorf("the error is %v, want one about spec.minReplicas", err)
+			}
+		})
+	}
+}
