@@ -37,7 +37,8 @@ scrape_configs:
   '--enable-feature=native-histograms', which enables them for all jobs. Prometheus 3.9 and later ignore the flag.
 - Prometheus 2.45 to 2.55 names the other option 'scrape_classic_histograms'. Earlier versions have none.
 - For the Prometheus operator, set 'scrapeNativeHistograms' and 'scrapeClassicHistograms' in the 'spec' of the
-  ServiceMonitor.
+  ServiceMonitor. 'nativeHistograms' of the chart slurm-exporter and 'exporter.nativeHistograms' of slurm-metrics set
+  them and the flag.
 
 Query a native histogram by its name without a suffix, and without the label 'le'. These are the wait that
 90 % of the jobs did not exceed, and the ratio of jobs that waited for less than a minute:

@@ -79,6 +79,9 @@
 - {{ printf "--web.listen-address=:%d" (int .Values.web.port) | quote }}
 - {{ printf "--web.telemetry-path=%s" .Values.web.telemetryPath | quote }}
 - --web.max-requests={{ int64 .Values.web.maxRequests }}
+{{- if .Values.nativeHistograms }}
+- --native-histograms
+{{- end }}
 {{- if .Values.web.config.existingSecret }}
 - {{ printf "--web.config.file=/run/web/%s" .Values.web.config.key | quote }}
 {{- end }}

@@ -83,6 +83,9 @@
 {{- with .Values.exporter }}
 - {{ printf "--metrics.listen-address=:%d" (int .port) | quote }}
 - --metrics.max-requests={{ int64 .maxRequests }}
+{{- if .nativeHistograms }}
+- --native-histograms
+{{- end }}
 {{- if .config.existingSecret }}
 - {{ printf "--metrics.config-file=/run/web/%s" .config.key | quote }}
 {{- end }}
