@@ -32,9 +32,12 @@ scrape_configs:
 `
 
 // startPrometheus starts a Prometheus that scrapes the targets every two seconds and evaluates our
-// rules.
-func startPrometheus(t *testing.T, dir string, targets []scrapeTarget) *prometheus {
+// rules. It keeps its files in dir. args are more of its flags.
+func startPrometheus(t *testing.T, dir string, targets []scrapeTarget, args ...string) *prometheus {
 	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	files, err := filepath.Abs(filepath.Join(root, "dashboards", "rules", "*.rules.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -53,8 +56,8 @@ func startPrometheus(t *testing.T, dir string, targets []scrapeTarget) *promethe
 		t.Fatal(err)
 	}
 	address := process.FreeAddress(t)
-	process.Start(t, "prometheus", "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "prometheus"),
-		"--web.listen-address="+address, "--log.level=warn")
+	process.Start(t, "prometheus", append([]string{"--config.file=" + file, "--storage.tsdb.path=" + filepath.Join(dir, "prometheus"),
+		"--web.listen-address=" + address, "--log.level=warn"}, args...)...)
 	p := &prometheus{"http://" + address}
 	process.Await(t, func() error { return process.CheckOK(p.url + "/-/ready") })
 	return p
