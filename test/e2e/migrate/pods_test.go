@@ -73,13 +73,21 @@ func (e *env) addSlurmMetrics(t *testing.T) {
 	api, metrics := process.FreePort(t), process.FreePort(t)
 	e.pods["slurm-metrics"] = &pod{namespace: "slurm-system", deployment: "slurm-metrics", account: "slurm-metrics",
 		command: func(kubeconfig string, args []string) []string {
-			args = slices.DeleteFunc(args, func(a string) bool { return strings.HasPrefix(a, "--view.peers=") })
-			return slices.Concat([]string{program}, args, []string{"--kube.config=" + kubeconfig, "--bind-address=127.0.0.1",
+			return append([]string{program}, replaceFlags(args, "--kube.config="+kubeconfig, "--bind-address=127.0.0.1",
 				fmt.Sprintf("--secure-port=%d", api), fmt.Sprintf("--metrics.listen-address=127.0.0.1:%d", metrics),
-				"--certificate.namespace=slurm-system", "--slurm.poll-interval=1s", "--metrics-max-age=5s", "--slurm.timeout=3s"})
+				"--certificate.namespace=slurm-system", "--slurm.poll-interval=1s", "--metrics-max-age=5s", "--slurm.timeout=3s")...)
 		},
 		expose: func(t *testing.T) { e.exposeSlurmMetrics(t, api, metrics) },
 	}
+}
+
+// replaceFlags returns the flags of a Deployment with those that a process on this machine needs in their place. The replicas of the
+// adapter, which --view.peers names, are only one here.
+func replaceFlags(args []string, own ...string) []string {
+	return append(slices.DeleteFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return name == "--view.peers" || slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, name+"=") })
+	}), own...)
 }
 
 // localService makes a Service lead to this machine. An APIService has the port. helm upgrade takes the change back.
