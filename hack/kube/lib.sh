@@ -11,6 +11,8 @@ source "$kube_dir/node.sh"
 source "$kube_dir/machine.sh"
 # shellcheck source=hack/kube/dns.sh
 source "$kube_dir/dns.sh"
+# shellcheck source=hack/kube/storage.sh
+source "$kube_dir/storage.sh"
 
 # Ports of a cluster, from the base of its block.
 etcd_port() { echo "$port_base"; }

@@ -185,7 +185,8 @@ write_node_config() {
 		clientConnection: {kubeconfig: /inst/pki/kube-proxy.kubeconfig}
 		hostnameOverride: $node_name
 		bindAddress: "$(any_address)"
-		clusterCIDR: $(node_pods)
+		detectLocalMode: BridgeInterface
+		detectLocal: {bridgeInterface: pods}
 		conntrack: {maxPerCore: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
 	YAML
 }

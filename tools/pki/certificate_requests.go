@@ -38,7 +38,8 @@ func (controlPlane) authorities() []string { return []string{"ca", "front-proxy-
 
 // users returns the names of the users that get a kubeconfig.
 func (p controlPlane) users() []string {
-	users := []string{"admin", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "coredns"}
+	users := []string{"admin", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet", "coredns",
+		"local-path-provisioner"}
 	for _, m := range p.machines {
 		users = append(users, "kubelet-"+m.name)
 	}
@@ -64,6 +65,7 @@ func (p controlPlane) requests() []certificateRequest {
 		{"kube-scheduler", "ca", name("system:kube-scheduler"), client, nil, nil},
 		{"kube-proxy", "ca", name("system:kube-proxy"), client, nil, nil},
 		{"coredns", "ca", name("system:coredns"), client, nil, nil},
+		{"local-path-provisioner", "ca", name("system:local-path-provisioner"), client, nil, nil},
 		{"kubelet", "ca", name("system:node:"+p.node, "system:nodes"), both, []string{p.node}, p.ips},
 		{"front-proxy-client", "front-proxy-ca", name("front-proxy-client"), client, nil, nil},
 		{"etcd", "etcd-ca", name("etcd"), both, []string{"localhost"}, []net.IP{net.IPv4(127, 0, 0, 1)}},

@@ -12,7 +12,7 @@ import (
 // Cluster is a running Kubernetes cluster. Its methods are safe for concurrent use, except Close,
 // which must be called last. Keys and certificates are in the folder pki of Dir. The daemons are
 // etcd, kube-apiserver, kube-controller-manager and kube-scheduler, and with a node containerd,
-// kubelet, kube-proxy and coredns.
+// kubelet, kube-proxy, coredns and provisioner.
 type Cluster struct {
 	instance.Instance
 	// HostAddress is the address at which the cluster reaches this machine, and at which the API

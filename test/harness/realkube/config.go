@@ -9,7 +9,8 @@ import (
 
 // Config configures a cluster. The zero value is a stock control plane without nodes.
 type Config struct {
-	// Kubelet adds a node: containerd, kubelet, kube-proxy and CoreDNS, so that pods run.
+	// Kubelet adds a node: containerd, kubelet, kube-proxy and CoreDNS, so that pods run, and a default
+	// StorageClass.
 	// [MissingNodeRequirement] reports whether a node can run.
 	Kubelet bool
 	// IPFamily is the family of the addresses of pods and Services with Kubelet: "ipv4", also if it is empty, "ipv6", or "dual".

@@ -5,7 +5,8 @@
 // namespace ends, all of them end. The scripts in hack/kube do the work. The first cluster of a
 // Kubernetes version takes ten more minutes, because Kubernetes and Helm are then built from their
 // Go modules and kept in the user's cache folder. With a node, pods run: kubelet, containerd,
-// kube-proxy and CoreDNS run in a root file system of Debian packages and in their own network.
+// kube-proxy and CoreDNS run in a root file system of Debian packages and in their own network. A default StorageClass
+// gives each claim a folder of the node.
 //
 // A cluster requires Linux and the right to create namespaces; a node requires root.
 // [MissingRequirement] and [MissingNodeRequirement] report what is missing. Tests that use the

@@ -74,6 +74,7 @@ func (l *Demo) Steps() []steps.Step {
 		{Name: BuildKubernetes, Do: l.scriptStep("hack/kube/build", "kube")},
 		{Name: "build Helm", Do: l.scriptStep("hack/kube/build", "helm")},
 		{Name: "build CoreDNS", Do: l.scriptStep("hack/kube/build", "coredns")},
+		{Name: "build the provisioner of volumes", Do: l.scriptStep("hack/kube/build", "provisioner")},
 		{Name: "root file system of the node", Do: l.rootStep("kube-root", "hack/kube/root")},
 		{Name: "root file systems of Slurm " + SlurmVersion, Do: l.makeRoots},
 		{Name: "compile our programs", Do: l.compilePrograms},
