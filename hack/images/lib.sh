@@ -36,6 +36,16 @@ packages_of() {
 	return 1
 }
 
+# entry_point_of prints the command of image $1, one word a line: that of its Dockerfile, or of the files of an image of the
+# tests.
+entry_point_of() {
+	if [[ -f $repo_dir/test/images/$1/files/usr/local/bin/docker-entrypoint.sh ]]; then
+		echo docker-entrypoint.sh
+	else
+		dockerfile_values "$1" ENTRYPOINT
+	fi
+}
+
 # dockerfile_values prints the values that instruction $2 gives to image $1 in its Dockerfile, one a line.
 dockerfile_values() {
 	awk -v image="$1" -v instruction="$2" '
