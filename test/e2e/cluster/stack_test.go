@@ -21,29 +21,34 @@ import (
 type stackEnv struct{ *env }
 
 // TestStack installs the chart slurm-stack where Kubernetes has nothing of ours, runs a job from its login pod on a
-// worker that its HPA creates, upgrades and removes the release while jobs run, and installs it again. It runs with
-// -long.
+// worker that its HPA creates, upgrades and removes the release while jobs run, and installs it again, with the volumes that it
+// has kept. It runs with -long.
 func TestStack(t *testing.T) {
 	s := startStack(t, versions[0])
 	begin := time.Now()
-	s.runStack("install")
-	t.Logf("helm install: %.1f s", time.Since(begin).Seconds())
+	s.runStack("install", "--wait", "--timeout", "5m")
+	t.Logf("helm install --wait: %.1f s", time.Since(begin).Seconds())
 	s.runHelm("test", "slurm", "--timeout", "6m")
 	t.Logf("until everything is Ready: %.1f s", time.Since(begin).Seconds())
 	s.awaitReady()
-	s.testJobFromZero()
+	s.testPendingLoadBalancer()
+	jobs := s.remember(s.testJobFromZero())
 	t.Logf("until a job has run and all is at zero again: %.1f s", time.Since(begin).Seconds())
+	s.testVolumes(jobs)
 	s.testUpgrade()
 	s.testUninstall()
+	s.requireKept()
 
 	begin = time.Now()
 	s.runStack("install")
 	s.awaitReady()
 	t.Logf("installed again, until everything is Ready: %.1f s", time.Since(begin).Seconds())
+	s.testReinstalled(jobs)
 	s.testGPUs()
 	s.testSlinkyShapes()
 	s.testRemovedPartition("--values", "testdata/slinky.values.yaml")
 	s.runHelm("uninstall", "slurm", "--wait", "--timeout", "3m")
+	s.testForgotten()
 }
 
 // startStack starts a Kubernetes cluster that has nothing of ours, with a directory for a release of Slurm.
@@ -114,7 +119,7 @@ func (s stackEnv) testGPUs() {
 		return err
 	})
 	s.awaitState(job, "COMPLETED")
-	const want = "COMPLETED|h100-0|billing=17,cpu=1,gres/gpu:h100=1,gres/gpu=1,mem=100M,node=1"
+	const want = "COMPLETED|h100-0|billing=17,cpu=1,gres/gpu:h100=1,gres/gpu=1,mem=500M,node=1"
 	process.Await(s.T, func() error {
 		out, err := s.ssh(s.Context(), "sacct", "-X", "-n", "-P", "-j", job, "-o", "State,NodeList,AllocTRES")
 		if err == nil && out != want {
@@ -192,10 +197,9 @@ func (s stackEnv) awaitReady() {
 	s.awaitLogin()
 }
 
-// testJobFromZero submits a job in the login pod, which runs on a worker that the HPA creates.
-func (s stackEnv) testJobFromZero() {
+// testJobFromZero submits a job in the login pod, which runs on a worker that the HPA creates, and returns its id.
+func (s stackEnv) testJobFromZero() (job string) {
 	s.Helper()
-	var job string
 	process.Await(s.T, func() (err error) { // Slurm knows the nodes some seconds later
 		job, err = s.ssh(s.Context(), "sbatch", "--parsable", "-o", "/dev/null", "-D", "/", "--wrap", "hostname")
 		return err
@@ -209,6 +213,7 @@ func (s stackEnv) testJobFromZero() {
 		return err
 	})
 	s.kubectl("wait", "nodeset/slurm-worker-cpu", "--for=jsonpath={.status.replicas}=0", "--timeout=180s")
+	return job
 }
 
 // startJob starts a job of some seconds and waits until it runs.
