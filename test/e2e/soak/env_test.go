@@ -5,7 +5,6 @@ package soak
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -32,7 +31,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// installDemo starts Kubernetes and installs what the demo installs, with a volume for slurmctld's state.
+// installDemo starts Kubernetes and installs what the demo installs.
 func installDemo(t *testing.T) *env {
 	t.Helper()
 	kube, err := realkube.Start(t.Context(), realkube.Config{Kubelet: true, Name: "soak"})
@@ -48,9 +47,6 @@ func installDemo(t *testing.T) *env {
 	})
 	_, err = kube.Kubectl(t.Context(), "create", "namespace", namespace)
 	must(t, err)
-	state, err := os.ReadFile("testdata/state.yaml")
-	must(t, err)
-	must(t, kube.Apply(t.Context(), string(state)))
 	root := filepath.Join("..", "..", "..")
 	_, err = kube.Helm(t.Context(), "install", "slurm", filepath.Join(root, "charts", "slurm-stack"), "--namespace", namespace,
 		"--values", filepath.Join(root, "hack", "images", "stack.values.yaml"),
