@@ -148,6 +148,7 @@ func (s stackEnv) testSlinkyShapes() {
 		return nil
 	})
 	s.await("Gres=gpu:1", "scontrol", "show", "node", "node")
+	s.await("PartitionName=all", "scontrol", "show", "partition", "all") // once the partition of the GPUs is gone
 	job := s.submit("-p", "all", "-w", "node", "--gres=gpu:1", "--wrap",
 		"grep spank_pyxis $(dirname $SLURM_CONF)/plugstack.conf")
 	s.awaitState(job, "COMPLETED")
