@@ -24,6 +24,9 @@ import (
 // on the node where it runs, though the node still looks idle, or as a pending job, where the node
 // has work that the job list does not show yet (Snapshot.BusySinceJobs).
 //
+// Jobs that ended up to 30 s ago are about to leave their nodes: a pending job can be planned there, even if the node is still
+// COMPLETING. A node that completes a job for longer counts as used.
+//
 // Compute finds the requested nodes in three steps. It assigns each eligible job the node shape of
 // which the job needs fewest nodes, in the first pool that could run it. It packs all jobs on new,
 // empty nodes; jobs beyond the Max of a pool move on to the next pool. It then subtracts what fits

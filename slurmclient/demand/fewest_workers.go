@@ -242,7 +242,7 @@ const maxTriedWorkers = 16
 // freeWorkers returns the indexes of the pool's idle and booting workers in simNodes.
 func (h *simulation) freeWorkers(at int) (free []int) {
 	for i, n := range h.simNodes {
-		if n.newRank == 0 && n.freeState != model.NotFree && h.Shapes[n.shape].Pool == at {
+		if n.newRank == 0 && (n.freeState == model.FreeIdle || n.freeState == model.FreeBooting) && h.Shapes[n.shape].Pool == at {
 			free = append(free, i)
 		}
 	}

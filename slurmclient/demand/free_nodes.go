@@ -61,10 +61,13 @@ func (p *planner) readRoom(m *model.NodeState, free model.Amounts) (empty bool, 
 		return false, model.NotFree, false
 	}
 	n, work := m.Node, m.Use == model.UseBusy
-	if m.BeforeWork != nil {
+	switch {
+	case m.BeforeWork != nil:
 		n, work = m.BeforeWork, false
+	case m.AfterEnds != nil:
+		n, work, state = m.AfterEnds, false, model.FreeSoon
 	}
-	if empty = !work && n.AllocCPUs == 0 && n.AllocMemoryMiB == 0; empty {
+	if empty = !work && n.AllocCPUs == 0 && n.AllocMemoryMiB == 0; empty && m.AfterEnds == nil {
 		state = m.FreeState
 	}
 	p.FreeOf(free, p.Shapes[m.Shape].Room, n)
@@ -72,14 +75,23 @@ func (p *planner) readRoom(m *model.NodeState, free model.Amounts) (empty bool, 
 	return empty, state, free[model.AmountCPUs] > 0
 }
 
-// sortFreeNodes puts nodes with work before empty ones, and idle nodes before booting ones.
+// sortFreeNodes puts nodes with work before empty ones, idle nodes before booting ones, and nodes that are only free soon last: a
+// job starts on another one at once.
 func sortFreeNodes(free []freeNodes) {
 	slices.SortFunc(free, func(a, b freeNodes) int {
 		return cmp.Or(
+			cmp.Compare(soonRank(a.freeState), soonRank(b.freeState)),
 			cmp.Compare(emptyRank(a.empty), emptyRank(b.empty)), cmp.Compare(a.freeState, b.freeState),
 			cmp.Compare(a.shape, b.shape), slices.Compare(a.free, b.free), strings.Compare(a.name, b.name),
 		)
 	})
+}
+
+func soonRank(state model.FreeState) int {
+	if state == model.FreeSoon {
+		return 1
+	}
+	return 0
 }
 
 func emptyRank(empty bool) int {

@@ -28,7 +28,9 @@ type simNode struct {
 }
 
 // isReady reports whether the node can start a job now.
-func (s simNode) isReady() bool { return s.newRank == 0 && s.freeState != model.FreeBooting }
+func (s simNode) isReady() bool {
+	return s.newRank == 0 && s.freeState != model.FreeBooting && s.freeState != model.FreeSoon
+}
 
 // addSimNodes lists the nodes of the simulation in the order of slurmctld: by name, with numeric
 // suffixes compared as numbers.

@@ -12,7 +12,7 @@ import (
 type simRun struct {
 	*simulation
 	workerSet
-	// withNew is whether booting nodes and new workers can be used.
+	// withNew is whether booting nodes, nodes that are free soon and new workers can be used.
 	withNew bool
 	// Per node: what is free, whether no job is on it, the request whose jobs have it exclusively,
 	// the CPUs of each partition's jobs where that is limited, and the partition of the first job

@@ -166,6 +166,8 @@ const (
 	NotFree FreeState = iota
 	FreeIdle
 	FreeBooting
+	// FreeSoon is a busy node that jobs left a short time ago.
+	FreeSoon
 )
 
 // addPoolShapes adds a shape for every pool that has a Shape or no record.
