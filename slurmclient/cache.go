@@ -192,6 +192,8 @@ type reading struct {
 	server     slurm.Server
 	// exceptional means that the duration of this poll does not predict that of the next one.
 	exceptional bool
+	// catchUp is how long the poll read records that were in doubt.
+	catchUp time.Duration
 	// oldest is when the oldest fact in the value was last known to be right. Zero means when
 	// the poll began.
 	oldest time.Time

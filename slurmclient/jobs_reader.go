@@ -7,6 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/internal/delta"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/pacing"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
+	"github.com/slurmtide/slurmtide/slurmclient/internal/transport"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -65,7 +66,7 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 			return reading{}, err
 		}
 		if !got.exceptional {
-			choice.recordCost(use, len(old.Value), c.cfg.Now().Sub(begin))
+			choice.recordCost(use, len(old.Value), c.cfg.Now().Sub(begin)-got.catchUp)
 		}
 		read := Snapshot{Jobs: old}
 		if got.update != nil {
@@ -87,7 +88,8 @@ func readDelta(ctx context.Context, d *delta.Reader, old Reading[[]*slurm.Job]) 
 		return reading{}, err
 	}
 	out := reading{serverTime: got.ServerTime, exceptional: got.Exceptional, oldest: got.Oldest, round: got.Round,
-		reader: ReadDelta, update: jobsUpdate(old, got.Jobs, got.Changed)}
+		catchUp: got.DoubtTime,
+		reader:  ReadDelta, update: jobsUpdate(old, got.Jobs, got.Changed)}
 	if got.FromList {
 		out.reader = ReadList
 	}
@@ -115,6 +117,10 @@ func (d deltaSource) Job(ctx context.Context, id uint32) ([]*slurm.Job, error) {
 
 func (d deltaSource) JobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
 	return d.jobStatesOf(ctx, ids)
+}
+
+func (d deltaSource) FittingIDs(ids []string) int {
+	return transport.CountFittingIDs(ids, d.maxQueryBytes)
 }
 
 func (d deltaSource) AllJobStates(ctx context.Context) ([]slurm.JobStatus, error) {

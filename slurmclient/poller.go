@@ -142,7 +142,7 @@ func (p *poller) publishPoll(
 		err = p.writePoll(s, begin, took, got, err)
 		poll := s.poll(p.resource)
 		recovered = failures > 0 && poll.Failures == 0
-		spent := took
+		spent := pacing.Spent(took, got.catchUp, p.cache.cfg.Share)
 		if err == nil && got.exceptional {
 			spent = 0
 		}

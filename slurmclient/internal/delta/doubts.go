@@ -22,7 +22,7 @@ const (
 	// they are in doubt.
 	doubtDivisor  = 6
 	minDoubtBatch = 1000
-	doubtTime     = 3 * time.Second
+	doubtTime     = 15 * time.Second
 	// maxUnevaluated is how many new jobs that the scheduler has not evaluated one poll reads
 	// again. newJobSeconds is how long a job counts as new, in seconds.
 	maxUnevaluated = 256

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slurmtide/slurmtide/slurmclient/internal/pacing"
 	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
@@ -199,6 +200,35 @@ func TestDoubtsEndWithinABound(t *testing.T) {
 		if got := d.oldestFact(now); !got.Equal(now) {
 			t.Errorf("without doubts the oldest fact is from %v", got)
 		}
+	}
+}
+
+// TestDoubtEndsWithinAMinute models polls of 20 ms distance, 10 s apart or more, after an update right after a poll.
+func TestDoubtEndsWithinAMinute(t *testing.T) {
+	const regular, recordTime, period = 2 * time.Second, 900 * time.Microsecond, 10 * time.Second
+	var old []*slurm.Job
+	for id := uint32(1); id <= 20000; id++ {
+		old = append(old, jobIn(id, "PENDING"))
+	}
+	updated := time.Unix(1000, 0)
+	d, now := doubts{}, updated.Add(3*regular+period)
+	d.raiseAll(newPoll(old), updated)
+	for len(d) > 0 {
+		p := newPoll(old)
+		batch := d.nextBatch(p, recordTime)
+		for _, id := range batch {
+			p.addRecords(id, []*slurm.Job{jobIn(id, "PENDING")})
+		}
+		d.settle(p)
+		doubtful := time.Duration(len(batch)) * recordTime
+		took := regular + doubtful
+		now = now.Add(took)
+		if len(d) > 0 {
+			now = now.Add(pacing.PauseAfter(period, pacing.Spent(took, doubtful, 0.25), 0.25, 0))
+		}
+	}
+	if age := now.Sub(updated); age > time.Minute {
+		t.Errorf("the jobs became %v old", age)
 	}
 }
 

@@ -1,16 +1,12 @@
 package delta
 
-import (
-	"context"
-	"time"
-
-	"github.com/slurmtide/slurmtide/slurmclient/slurm"
-)
+import "time"
 
 const (
-	// firstInFlight is how many requests of single records are in flight at first, and maxInFlight how many at most.
+	// firstInFlight is how many requests of one kind are in flight at first, and maxInFlight how many at most. slurmrestd accepts
+	// 124 connections of all clients together (slurmrestd(8), --max-connections).
 	firstInFlight = 4
-	maxInFlight   = 16
+	maxInFlight   = 28
 	// fewWaiting and manyWaiting are how many of them may wait in the server until there are more or fewer.
 	fewWaiting  = 2
 	manyWaiting = 4
@@ -20,7 +16,7 @@ const (
 	freshLooks = 64
 )
 
-// inFlight is how many requests of single records are in flight at a time. It adapts to how long the server takes to answer, as
+// inFlight is how many requests of one kind are in flight at a time. It adapts to how long the server takes to answer, as
 // TCP Vegas does (Brakmo and Peterson, 1995): a distant server takes as long for one request as for sixteen, and where they wait
 // for each other in the server, more of them are no faster.
 type inFlight struct {
@@ -73,77 +69,4 @@ func (f *inFlight) recordTime(roundTrip time.Duration) time.Duration {
 		return f.shortest / time.Duration(f.limit)
 	}
 	return max(leastRecordTime, roundTrip/maxInFlight)
-}
-
-// answer is the answer to the request for a record.
-type answer struct {
-	id    uint32
-	jobs  []*slurm.Job
-	err   error
-	took  time.Duration
-	panic any
-}
-
-// readRecords reads the records of the ids that the poll has not read, several at a time and in their order. onRead is called
-// after each and may return another id, which is read next. readRecords returns when no request is in flight any more, also
-// after an error. What was read until then is in the poll.
-func (d *Reader) readRecords(ctx context.Context, p *poll, ids []uint32, onRead func(id uint32) (next uint32, ok bool)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var (
-		answers = make(chan answer)
-		asked   = map[uint32]bool{}
-		first   []uint32
-		running int
-		failure error
-	)
-	for {
-		for failure == nil && running < d.inFlight.limit && len(first)+len(ids) > 0 {
-			from := &ids
-			if len(first) > 0 {
-				from = &first
-			}
-			id := (*from)[0]
-			*from = (*from)[1:]
-			if p.hasRead(id) || asked[id] {
-				continue
-			}
-			asked[id] = true
-			running++
-			go func() { answers <- d.requestRecord(ctx, id) }()
-		}
-		if running == 0 {
-			return failure
-		}
-		a := <-answers
-		running--
-		switch {
-		case a.panic != nil:
-			cancel()
-			for ; running > 0; running-- {
-				<-answers
-			}
-			panic(a.panic)
-		case a.err != nil:
-			if failure == nil {
-				failure = a.err
-			}
-			cancel()
-			continue
-		}
-		d.inFlight.recordAnswer(a.took)
-		p.addRecords(a.id, a.jobs)
-		if id, ok := onRead(a.id); ok {
-			first = append(first, id)
-		}
-	}
-}
-
-// requestRecord requests the record of an id. It returns a panic instead of ending the process.
-func (d *Reader) requestRecord(ctx context.Context, id uint32) (out answer) {
-	begin := time.Now()
-	out.id = id
-	defer func() { out.took, out.panic = time.Since(begin), recover() }()
-	out.jobs, out.err = d.source.Job(ctx, id)
-	return out
 }

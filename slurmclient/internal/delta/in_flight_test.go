@@ -22,6 +22,8 @@ type jobTable struct {
 	asked map[uint32]int
 	// running is how many requests are in flight, and most how many were.
 	running, most int
+	// idsPerRequest is how many ids fit into a request for states, 0 for all. mostStates is how many of these requests were in flight.
+	idsPerRequest, runningStates, mostStates int
 	// failAfter is after how many requests they fail, 0 for never.
 	failAfter int
 	panics    bool
@@ -67,7 +69,24 @@ func (t *jobTable) Job(ctx context.Context, id uint32) ([]*slurm.Job, error) {
 	}
 }
 
+func (t *jobTable) FittingIDs(ids []string) int {
+	if t.idsPerRequest == 0 {
+		return len(ids)
+	}
+	return min(len(ids), t.idsPerRequest)
+}
+
 func (t *jobTable) JobStates(_ context.Context, ids []string) (out []slurm.JobStatus, err error) {
+	t.mu.Lock()
+	t.runningStates++
+	t.mostStates = max(t.mostStates, t.runningStates)
+	t.mu.Unlock()
+	time.Sleep(50 * time.Microsecond)
+	defer func() {
+		t.mu.Lock()
+		t.runningStates--
+		t.mu.Unlock()
+	}()
 	for _, j := range t.jobs {
 		if slices.Contains(ids, fmt.Sprint(j.ID)) {
 			out = append(out, slurm.JobStatus{ID: j.ID, State: j.State})
@@ -104,6 +123,26 @@ func TestRecordsAreReadSeveralAtATime(t *testing.T) {
 		if n != 1 {
 			t.Errorf("job %d was read %d times", id, n)
 		}
+	}
+}
+
+// TestStatesAreReadSeveralRequestsAtATime: over a network, a request has few ids.
+func TestStatesAreReadSeveralRequestsAtATime(t *testing.T) {
+	table := newJobTable(500)
+	table.idsPerRequest = 7
+	reader := table.newReader()
+	first, err := reader.Read(t.Context(), nil, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.jobs[500].State = slurm.ParseJobState("RUNNING")
+	delete(table.jobs, 1)
+	got, err := reader.Read(t.Context(), first.Jobs, time.Unix(5000, 0))
+	if err != nil || len(got.Jobs) != 499 || got.Jobs[498].State.Base != slurm.JobRunning {
+		t.Fatalf("%d jobs: %v", len(got.Jobs), err)
+	}
+	if table.mostStates < 2 || table.mostStates > maxInFlight {
+		t.Errorf("at most %d requests for states were in flight", table.mostStates)
 	}
 }
 
@@ -179,7 +218,7 @@ func TestHowManyRequestsAreInFlight(t *testing.T) {
 		least, most        int
 	}{
 		"on the same host, which answers two at a time": {0, 800 * time.Microsecond, 2, 2, 8},
-		"20 ms away": {20 * time.Millisecond, 800 * time.Microsecond, 2, 12, 16},
+		"20 ms away": {20 * time.Millisecond, 800 * time.Microsecond, 2, 12, maxInFlight},
 		"20 ms away, answers one at a time and slowly": {20 * time.Millisecond, 10 * time.Millisecond, 1, 2, 8},
 	}
 	for _, name := range slices.Sorted(maps.Keys(servers)) {

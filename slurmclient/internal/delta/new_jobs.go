@@ -63,7 +63,7 @@ func nothingNext(uint32) (uint32, bool) { return 0, false }
 func (d *Reader) readWindow(ctx context.Context, p *poll, first, taken uint32) error {
 	size := max(minWindow, d.windowSize)
 	for from := first; from <= maxJobID; from += size {
-		rows, err := d.source.JobStates(ctx, idsBetween(from, min(from+size-1, maxJobID)))
+		rows, err := d.readStates(ctx, idsBetween(from, min(from+size-1, maxJobID)))
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (d *Reader) findMissed(
 	if tasksSubmitted(stats, now) > maxExpandedTasks {
 		return unread, nil
 	}
-	rows, err := d.source.JobStates(ctx, formatIDs(unread))
+	rows, err := d.readStates(ctx, formatIDs(unread))
 	if err != nil {
 		return nil, err
 	}

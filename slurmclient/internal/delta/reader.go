@@ -19,6 +19,8 @@ type Source interface {
 	// leaves out those that do not exist. For a task that is not split off it returns all such
 	// tasks of its array.
 	JobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error)
+	// FittingIDs returns how many of the ids fit into one request of JobStates.
+	FittingIDs(ids []string) int
 	// AllJobStates reads the states of all jobs and tasks, which may take minutes.
 	AllJobStates(ctx context.Context) ([]slurm.JobStatus, error)
 	// EachJob requests the list of all jobs and calls yield for each record, which is only valid
@@ -35,6 +37,8 @@ type Reading struct {
 	ServerTime slurm.Time
 	// Exceptional means that this poll did work that the next ones need not repeat.
 	Exceptional bool
+	// DoubtTime is how long the poll read records that were in doubt.
+	DoubtTime time.Duration
 	// Oldest is when the oldest fact in the jobs was last known to be right.
 	Oldest time.Time
 	// Round is the number of polls after which every record has been read again.
@@ -55,7 +59,7 @@ type Reading struct {
 //     and of pending jobs in doubt. A job is in doubt when its record may have changed without a
 //     change of state: somebody updated some job (diag counts these requests), a job that it
 //     depends on changed, or a limit that holds it back may have room. One poll reads a sixth of
-//     the jobs, and at least 1,000 records or 3 s, for that reason, so a doubt lasts seven polls at most.
+//     the jobs, and at least 1,000 records or 15 s, for that reason, so a doubt lasts seven polls at most.
 //     Until then the reading is as old as its oldest doubt (Reading.Oldest). slurmctld may
 //     report only later that the end of a job released another one: see releasedJobs.
 //  5. A few more records in turn, each at least every 128 polls or so. These contain changes that
@@ -92,8 +96,9 @@ type Reader struct {
 	// last good poll began.
 	doubts   doubts
 	lastPoll time.Time
-	inFlight inFlight
-	kept     keptRecords
+	// inFlight limits the requests for records, and statesInFlight those for states.
+	inFlight, statesInFlight inFlight
+	kept                     keptRecords
 	// released are the jobs that another job may have released and that slurmctld has not
 	// updated yet.
 	released releasedJobs
@@ -122,13 +127,13 @@ const (
 // NewReader returns a Reader that has read nothing yet. now is the clock. progress is called with the
 // number of records that a poll has read and will read.
 func NewReader(source Source, now func() time.Time, progress func(done, total int)) *Reader {
-	return &Reader{source: source, now: now, progress: progress, inFlight: newInFlight()}
+	return &Reader{source: source, now: now, progress: progress, inFlight: newInFlight(), statesInFlight: newInFlight()}
 }
 
 // Reset makes the next poll start from the known jobs only, because another reader read in between.
 func (d *Reader) Reset() {
 	*d = Reader{source: d.source, now: d.now, progress: d.progress, useAlternative: d.useAlternative,
-		inFlight: d.inFlight}
+		inFlight: d.inFlight, statesInFlight: d.statesInFlight}
 }
 
 // Read polls once. old are the jobs of the last snapshot, sorted by id, which were right at asOf.
@@ -171,7 +176,8 @@ func (d *Reader) Read(ctx context.Context, old []*slurm.Job, asOf time.Time) (Re
 	due := p.dueIDs(d.lastDue, part)
 	doubtful := slices.Concat(d.updateDoubts(p, stats, asOf, d.inFlight.recordTime(roundTrip)), p.unevaluated(stats.At))
 	stale, staleSince := d.useKept(p, stats), d.kept.since
-	if err := d.readDetails(ctx, p, doubtful, due); err != nil {
+	doubtTime, err := d.readDetails(ctx, p, doubtful, due)
+	if err != nil {
 		d.kept.addPoll(p, stats, begin)
 		return Reading{}, err
 	}
@@ -197,7 +203,7 @@ func (d *Reader) Read(ctx context.Context, old []*slurm.Job, asOf time.Time) (Re
 	d.lastPoll = begin
 	jobs, changed := p.mergeJobs()
 	return Reading{Jobs: jobs, Changed: changed, ServerTime: stats.At, Exceptional: rare,
-		Oldest: d.doubts.oldestFact(begin), Round: p.pollsPerRound(), FromList: by == byList}, nil
+		DoubtTime: doubtTime, Oldest: d.doubts.oldestFact(begin), Round: p.pollsPerRound(), FromList: by == byList}, nil
 }
 
 // updateDoubts puts jobs in doubt according to what the poll has read so far, and lists the jobs that
@@ -245,7 +251,7 @@ func (d *Reader) commit(p *poll, stats *slurm.Stats, due []uint32, full bool) {
 // readKnown reads the states of the known jobs and marks those that changed or are gone.
 func (d *Reader) readKnown(ctx context.Context, p *poll) error {
 	if ids := p.stateIDs(); len(ids) > 0 {
-		rows, err := d.source.JobStates(ctx, ids)
+		rows, err := d.readStates(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -255,18 +261,20 @@ func (d *Reader) readKnown(ctx context.Context, p *poll) error {
 	return nil
 }
 
-// readDetails reads the records that the poll wants, those in doubt and those that are due.
-func (d *Reader) readDetails(ctx context.Context, p *poll, doubtful, due []uint32) error {
+// readDetails reads the records that the poll wants, those in doubt and those that are due. It returns the part of its time that
+// those in doubt took.
+func (d *Reader) readDetails(ctx context.Context, p *poll, doubtful, due []uint32) (doubtTime time.Duration, err error) {
 	ids := slices.Concat(p.wantedRecords(), doubtful, due)
-	done := 0
+	done, begin := 0, d.now()
 	d.progress(done, len(ids))
-	return d.readRecords(ctx, p, ids, func(id uint32) (uint32, bool) {
+	err = d.readRecords(ctx, p, ids, func(id uint32) (uint32, bool) {
 		done = min(done+1, len(ids))
 		d.progress(done, len(ids))
 		// A request for an array's id returns the records of all its split tasks, so it is sent as soon as the first new
 		// split task appears.
 		return p.shrunkArray(id)
 	})
+	return d.now().Sub(begin) * time.Duration(len(doubtful)) / time.Duration(max(1, len(ids))), err
 }
 
 // hasRestarted reports whether slurmctld reset its counters or its clock went back. slurmctld also

@@ -33,6 +33,27 @@ func TestPauseAfter(t *testing.T) {
 	}
 }
 
+func TestRecordsInDoubtMayTakeHalfOfTheTime(t *testing.T) {
+	const s = time.Second
+	for name, c := range map[string]struct {
+		took, catchUp time.Duration
+		share         float64
+		want          time.Duration // pause
+	}{
+		"no doubt":                         {8 * s, 0, 0.25, 24 * s},
+		"nothing but doubt":                {20 * s, 20 * s, 0.25, 20 * s},
+		"doubt and changes":                {12 * s, 8 * s, 0.25, 20 * s},
+		"a little doubt":                   {2 * s, 2 * s, 0.25, 10 * s},
+		"more of the time is allowed":      {20 * s, 20 * s, 0.8, 10 * s},
+		"exactly half of it is allowed":    {20 * s, 20 * s, 0.5, 20 * s},
+		"less than a quarter, and a doubt": {20 * s, 20 * s, 0.1, 20 * s},
+	} {
+		if got := PauseAfter(10*s, Spent(c.took, c.catchUp, c.share), c.share, 0).Round(time.Millisecond); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestJitterStaysWithinATenth(t *testing.T) {
 	seen := map[time.Duration]bool{}
 	for range 1000 {

@@ -21,6 +21,19 @@ func PauseAfter(period, took time.Duration, share float64, failures int) time.Du
 	return max(min(most, period<<min(failures-1, 10)), min(took, maxBackoff))
 }
 
+// catchUpShare is the largest fraction of time that a poll may take for records that are in doubt: as long as there are any, the
+// whole reading is as old as they are.
+const catchUpShare = 0.5
+
+// Spent returns how much of the time of a poll counts for PauseAfter, of which it took catchUp for records in doubt.
+func Spent(took, catchUp time.Duration, share float64) time.Duration {
+	if share >= catchUpShare {
+		return took
+	}
+	weight := share / (1 - share) * (1 - catchUpShare) / catchUpShare
+	return took - catchUp + time.Duration(float64(catchUp)*weight)
+}
+
 // AddJitter varies the pause by up to a tenth in both directions, to spread the polls of many clients.
 func AddJitter(pause time.Duration) time.Duration {
 	if pause < 10 {

@@ -54,7 +54,7 @@ func newBaseTransport(cfg Config) *http.Transport {
 		TLSClientConfig:     cfg.TLS,
 		TLSHandshakeTimeout: 10 * time.Second,
 		IdleConnTimeout:     90 * time.Second,
-		MaxIdleConnsPerHost: 16,
+		MaxIdleConnsPerHost: 28, // as many as the delta reader has requests in flight
 		// slurmrestd speaks HTTP/1.1 and does not compress.
 		ForceAttemptHTTP2:  false,
 		DisableCompression: true,

@@ -1,0 +1,123 @@
+package delta
+
+import (
+	"context"
+	"time"
+
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// request is a request that may be made at the same time as others.
+type request[T any] func(context.Context) (T, error)
+
+// answer is the answer to a request.
+type answer[T any] struct {
+	value T
+	err   error
+	took  time.Duration
+	panic any
+}
+
+// runRequests makes the requests that next returns, several at a time and in their order, until there is none. done is called after
+// each answer, and next may return more requests then. runRequests returns when no request is in flight any more, also after an
+// error, and panics if a request did.
+func runRequests[T any](ctx context.Context, limit *inFlight, next func() (request[T], bool), done func(T)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan answer[T])
+	running := 0
+	var failure error
+	for {
+		for failure == nil && running < limit.limit {
+			ask, ok := next()
+			if !ok {
+				break
+			}
+			running++
+			go func() { answers <- makeRequest(ctx, ask) }()
+		}
+		if running == 0 {
+			return failure
+		}
+		a := <-answers
+		running--
+		switch {
+		case a.panic != nil:
+			cancel()
+			for ; running > 0; running-- {
+				<-answers
+			}
+			panic(a.panic)
+		case a.err != nil:
+			if failure == nil {
+				failure = a.err
+			}
+			cancel()
+		default:
+			limit.recordAnswer(a.took)
+			done(a.value)
+		}
+	}
+}
+
+// makeRequest makes a request. It returns a panic instead of ending the process.
+func makeRequest[T any](ctx context.Context, ask request[T]) (out answer[T]) {
+	begin := time.Now()
+	defer func() { out.took, out.panic = time.Since(begin), recover() }()
+	out.value, out.err = ask(ctx)
+	return out
+}
+
+// recordsOf are the records that a request for an id returned.
+type recordsOf struct {
+	id   uint32
+	jobs []*slurm.Job
+}
+
+// readRecords reads the records of the ids that the poll has not read, several at a time and in their order. onRead is called
+// after each and may return another id, which is read next. What was read until an error is in the poll.
+func (d *Reader) readRecords(ctx context.Context, p *poll, ids []uint32, onRead func(id uint32) (next uint32, ok bool)) error {
+	asked := map[uint32]bool{}
+	var first []uint32
+	next := func() (request[recordsOf], bool) {
+		for len(first)+len(ids) > 0 {
+			from := &ids
+			if len(first) > 0 {
+				from = &first
+			}
+			id := (*from)[0]
+			*from = (*from)[1:]
+			if p.hasRead(id) || asked[id] {
+				continue
+			}
+			asked[id] = true
+			return func(ctx context.Context) (recordsOf, error) {
+				jobs, err := d.source.Job(ctx, id)
+				return recordsOf{id, jobs}, err
+			}, true
+		}
+		return nil, false
+	}
+	return runRequests(ctx, &d.inFlight, next, func(r recordsOf) {
+		p.addRecords(r.id, r.jobs)
+		if id, ok := onRead(r.id); ok {
+			first = append(first, id)
+		}
+	})
+}
+
+// readStates reads the states of ids in as many requests as necessary, several at a time. Over a network, a request has some fifty
+// ids only.
+func (d *Reader) readStates(ctx context.Context, ids []string) (rows []slurm.JobStatus, err error) {
+	next := func() (request[[]slurm.JobStatus], bool) {
+		if len(ids) == 0 {
+			return nil, false
+		}
+		n := max(1, d.source.FittingIDs(ids))
+		chunk := ids[:n]
+		ids = ids[n:]
+		return func(ctx context.Context) ([]slurm.JobStatus, error) { return d.source.JobStates(ctx, chunk) }, true
+	}
+	err = runRequests(ctx, &d.statesInFlight, next, func(more []slurm.JobStatus) { rows = append(rows, more...) })
+	return rows, err
+}
