@@ -1,5 +1,6 @@
-// Package distance provides a TCP proxy that delays what it forwards, as a distant network does: each byte arrives later, and
-// none wait for each other. It stands in for netem(8), which needs a kernel module.
+// Package distance delays traffic as a distant network does: each byte arrives later, and none wait for each other. It stands in for
+// netem(8), which needs a kernel module. Connect delays packets between two network namespaces, and Listen is a TCP proxy that delays
+// what it forwards.
 package distance
 
 import (
@@ -22,22 +23,25 @@ func Listen(ctx context.Context, target string, delay time.Duration) (address st
 		return "", err
 	}
 	context.AfterFunc(ctx, func() { _ = listener.Close() })
-	go func() {
-		for {
-			near, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go forwardConnection(ctx, near, target, delay)
-		}
-	}()
+	go acceptConnections(ctx, listener, "tcp", target, delay)
 	return listener.Addr().String(), nil
 }
 
+// acceptConnections connects each connection with the target until the listener is closed.
+func acceptConnections(ctx context.Context, listener net.Listener, network, target string, delay time.Duration) {
+	for {
+		near, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go forwardConnection(ctx, near, network, target, delay)
+	}
+}
+
 // forwardConnection connects a connection with the target until one of them or the context ends.
-func forwardConnection(ctx context.Context, near net.Conn, target string, delay time.Duration) {
+func forwardConnection(ctx context.Context, near net.Conn, network, target string, delay time.Duration) {
 	var dialer net.Dialer
-	far, err := dialer.DialContext(ctx, "tcp", target)
+	far, err := dialer.DialContext(ctx, network, target)
 	if err != nil {
 		_ = near.Close()
 		return
