@@ -123,6 +123,14 @@ func (d deltaSource) FittingIDs(ids []string) int {
 	return transport.CountFittingIDs(ids, d.maxQueryBytes)
 }
 
+func (d deltaSource) NextJobID(ctx context.Context) uint32 {
+	conf, err := d.Conf(ctx)
+	if err != nil {
+		return 0 // as before v0.0.45; other errors appear at the next request, too
+	}
+	return conf.NextJobID
+}
+
 func (d deltaSource) AllJobStates(ctx context.Context) ([]slurm.JobStatus, error) {
 	return d.allJobStates(ctx)
 }

@@ -264,7 +264,7 @@ func TestSmallTablesMatchTheRecording(t *testing.T) {
 			conf, err := client("conf.json").Conf(ctx)
 			if versionOf(release) < "v0.0.45" {
 				wantCode(t, "the configuration", err, slurmclient.CodeUnsupported)
-			} else if err != nil || !slices.Equal(conf.PrivateData, []string{"jobs", "nodes"}) {
+			} else if err != nil || !slices.Equal(conf.PrivateData, []string{"jobs", "nodes"}) || conf.NextJobID != 1 {
 				t.Errorf("the configuration is %+v, %v", conf, err)
 			}
 			pings, err := client("ping.json").Ping(ctx)

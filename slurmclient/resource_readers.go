@@ -118,6 +118,9 @@ func (c *Client) confIfSupported(ctx context.Context) (*slurm.Conf, error) {
 	if errors.Is(err, wire.ErrUnsupported) || isMissingPath(err) {
 		return nil, nil
 	}
+	if conf != nil {
+		conf.NextJobID = 0 // changes without a change of the configuration
+	}
 	return conf, err
 }
 

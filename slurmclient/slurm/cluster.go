@@ -30,6 +30,8 @@ type Conf struct {
 	// AccountingEnforce are the words of AccountingStorageEnforce, SelectTypeParameters those of
 	// SelectTypeParameters, as the server spells them.
 	AccountingEnforce, SelectTypeParameters []string
+	// NextJobID is the id that slurmctld gives the next job, 0 if unknown. It is no setting, and Snapshot.Conf does not have it.
+	NextJobID uint32
 }
 
 // Reservation is one advance reservation (scontrol(1), "show reservation").

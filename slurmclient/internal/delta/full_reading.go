@@ -8,11 +8,13 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// A full reading of a delta reader finds every job regardless of its id. It requests either the
-// states of all jobs or the list of all jobs:
+// A full reading of a delta reader finds every job regardless of its id. It requests the states of all
+// jobs, the states of all ids that may be jobs, or the list of all jobs:
 //
 //   - jobs/state has a row for every task of every array, and its cost grows with the cube of the
 //     number of rows.
+//   - The states of ids, in many requests, cost a little for each id, whether it is a job or not. The
+//     largest id must be known.
 //   - The list has one record for all tasks of an array that are not split off, and its cost grows
 //     with the square of the number of records.
 //
@@ -64,6 +66,12 @@ func queueSizeOf(known []*slurm.Job, s *slurm.Stats) queueSize {
 	}
 }
 
+// idsCost estimates how long slurmrestd takes to answer with the states of the ids up to top, in requests of some fifty ids: 10 µs for
+// an id, as for known jobs, and 0.5 ms for a request. The tasks of an array that are not split off are in the answer to one of them.
+func (q queueSize) idsCost(top uint32) time.Duration {
+	return time.Duration(top)*20*time.Microsecond + statesCost(q.tasks-min(q.tasks, q.records))
+}
+
 // AreStatesCheap reports whether slurmrestd answers quickly with the states of all jobs.
 func AreStatesCheap(known []*slurm.Job, s *slurm.Stats) bool {
 	return statesCost(queueSizeOf(known, s).tasks) <= cheapStates
@@ -92,38 +100,49 @@ type method string
 
 const (
 	byStates method = "states"
+	byIDs    method = "ids"
 	byList   method = "list"
 )
 
 // cheaperMethod decides how everything is read. known records need not be read after the states, and recordTime is how long each of
-// the others takes. Cheap states are preferred, since the estimate does not count records that wait for anything but nodes.
-func (q queueSize) cheaperMethod(known int, recordTime time.Duration) method {
-	states := statesCost(q.tasks) + time.Duration(max(0, int64(q.records)-int64(known)))*recordTime
+// the others takes. top is the largest id that a job may have, 0 if unknown. Cheap states are preferred, since the estimate does not
+// count records that wait for anything but nodes.
+func (q queueSize) cheaperMethod(known int, recordTime time.Duration, top uint32) method {
+	best, states := byStates, statesCost(q.tasks)
+	if ids := q.idsCost(top); top > 0 && states > cheapStates && ids < states/2 {
+		best, states = byIDs, ids
+	}
+	states += time.Duration(max(0, int64(q.records)-int64(known))) * recordTime
 	if states > cheapStates && q.records <= maxListedRecords && listCost(q.records) < states {
+		return byList
+	}
+	return best
+}
+
+// alternative returns the method to try when this one failed.
+func (m method) alternative() method {
+	if m == byStates {
 		return byList
 	}
 	return byStates
 }
 
-// alternative returns the method to try when this one failed.
-func (m method) alternative() method {
-	if m == byList {
-		return byStates
-	}
-	return byList
-}
-
 // readFull reads all jobs by the cheaper method. After a failure the next poll uses the other
 // method, and so on until one of them succeeds.
-func (d *Reader) readFull(ctx context.Context, p *poll, stats *slurm.Stats, roundTrip time.Duration) (by method, err error) {
+func (d *Reader) readFull(
+	ctx context.Context, p *poll, stats *slurm.Stats, roundTrip time.Duration, top uint32,
+) (by method, err error) {
 	known := max(len(p.old), len(d.kept.jobs))
-	by = queueSizeOf(p.old, stats).cheaperMethod(known, d.inFlight.recordTime(roundTrip))
+	by = queueSizeOf(p.old, stats).cheaperMethod(known, d.inFlight.recordTime(roundTrip), top)
 	if d.useAlternative {
 		by = by.alternative()
 	}
-	if by == byList {
+	switch by {
+	case byList:
 		err = d.readList(ctx, p)
-	} else {
+	case byIDs:
+		err = d.readStatesOfIDs(ctx, p, stats, top)
+	default:
 		err = d.readAllStates(ctx, p)
 	}
 	d.useAlternative = d.useAlternative != (err != nil)
@@ -149,6 +168,52 @@ func (d *Reader) readAllStates(ctx context.Context, p *poll) error {
 	p.addStates(rows)
 	p.compareAll()
 	return nil
+}
+
+// topID returns the largest id that a job may have, 0 if unknown. next is the id of the next job, 0 if unknown: known jobs may have
+// larger ones if ids have started over. Jobs of a federation have ids of which slurmctld does not say the next one.
+func topID(next uint32, known []*slurm.Job) uint32 {
+	if next == 0 || len(known) == 0 {
+		return next
+	}
+	if top := max(next, known[len(known)-1].ID); top <= maxJobID {
+		return top
+	}
+	return 0
+}
+
+// idsPerBlock is how many ids a full reading requests before it looks at the answers.
+const idsPerBlock = 1 << 14
+
+// readStatesOfIDs reads the states of the ids up to top, and of the next ones as long as there are jobs. Where they are fewer than
+// slurmctld counts, it reads the states of all jobs: ids start over after the largest one, and the jobs of a federation have larger ids.
+func (d *Reader) readStatesOfIDs(ctx context.Context, p *poll, stats *slurm.Stats, top uint32) error {
+	var all []slurm.JobStatus
+	for from := uint32(1); from <= maxJobID; from += idsPerBlock {
+		rows, err := d.readStates(ctx, idsBetween(from, min(from+idsPerBlock-1, maxJobID)))
+		if err != nil {
+			return err
+		}
+		if all = append(all, rows...); from+idsPerBlock > top && len(rows) == 0 {
+			break
+		}
+	}
+	if countUnfinished(all)*10 < (stats.JobsPending+stats.JobsRunning)*9 {
+		return d.readAllStates(ctx, p)
+	}
+	p.addStates(all)
+	p.compareAll()
+	return nil
+}
+
+// countUnfinished counts the rows of jobs and tasks that have not finished.
+func countUnfinished(rows []slurm.JobStatus) (n uint64) {
+	for _, r := range rows {
+		if !r.State.Base.Finished() {
+			n++
+		}
+	}
+	return n
 }
 
 // addListed adds a record of the list of all jobs.

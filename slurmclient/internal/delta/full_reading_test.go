@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
@@ -44,7 +46,7 @@ func TestCheaperMethod(t *testing.T) {
 		"known jobs count after the counters were reset": {[]*slurm.Job{jobIn(5, "PENDING",
 			arrayBase("1-100000"))}, &slurm.Stats{JobsCompleted: 7}, byList},
 	} {
-		if got := queueSizeOf(c.known, c.stats).cheaperMethod(len(c.known), leastRecordTime); got != c.want {
+		if got := queueSizeOf(c.known, c.stats).cheaperMethod(len(c.known), leastRecordTime, 0); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -63,9 +65,80 @@ func TestADistantServerIsAskedForAList(t *testing.T) {
 		{0, far.recordTime(21 * time.Millisecond), byList},
 		{5000, far.recordTime(21 * time.Millisecond), byStates},
 	} {
-		if got := queue.cheaperMethod(c.known, c.recordTime); got != c.want {
+		if got := queue.cheaperMethod(c.known, c.recordTime, 0); got != c.want {
 			t.Errorf("of %d known records, at %v for each: %s", c.known, c.recordTime, got)
 		}
+	}
+}
+
+func TestManyJobsAreFoundByTheirIDs(t *testing.T) {
+	separate := queueSize{records: 100_000, tasks: 100_000}
+	for name, c := range map[string]struct {
+		queue queueSize
+		top   uint32
+		want  method
+	}{
+		"an unknown largest id":                {separate, 0, byStates},
+		"ids of jobs that exist":               {separate, 100_001, byIDs},
+		"a million ids":                        {separate, 1_000_000, byIDs},
+		"ten million ids":                      {separate, 10_000_000, byStates},
+		"few jobs":                             {queueSize{1000, 1000}, 1001, byStates},
+		"an array besides too many for a list": {queueSize{30_000, 130_000}, 100_000, byIDs},
+		"nothing but a large array":            {queueSize{1, 100_000}, 100, byList},
+	} {
+		if got := c.queue.cheaperMethod(0, leastRecordTime, c.top); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestTheLargestIDThatAJobMayHave(t *testing.T) {
+	for name, c := range map[string]struct {
+		next  uint32
+		known []*slurm.Job
+		want  uint32
+	}{
+		"nothing is known":          {0, nil, 0},
+		"the next id is unknown":    {0, []*slurm.Job{jobIn(5, "PENDING")}, 0},
+		"no job is known":           {9, nil, 9},
+		"all jobs have smaller ids": {9, []*slurm.Job{jobIn(5, "PENDING")}, 9},
+		"the ids have started over": {9, []*slurm.Job{jobIn(5, "PENDING"), jobIn(maxJobID, "PENDING")}, maxJobID},
+		"a federation":              {9, []*slurm.Job{jobIn(5, "PENDING"), jobIn(1<<27, "PENDING")}, 0},
+	} {
+		if got := topID(c.next, c.known); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestAFullReadingFindsJobsByTheirIDs(t *testing.T) {
+	for name, c := range map[string]struct {
+		beyond  uint32 // the id of a job beyond the next id, 0 for none
+		counted uint64 // how many jobs slurmctld counts
+		want    []uint32
+		all     int // how often the states of all jobs are read
+	}{
+		"all jobs":                  {0, 2, []uint32{7, 90_000}, 0},
+		"a job that has just come":  {idsPerBlock*6 + 5, 2, []uint32{7, 90_000, idsPerBlock*6 + 5}, 0},
+		"jobs that have larger ids": {1 << 27, 3, []uint32{7, 90_000, 1 << 27}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := newJobTable(0)
+			for _, id := range []uint32{7, 90_000, c.beyond} {
+				if id > 0 {
+					table.jobs[id] = jobIn(id, "PENDING")
+				}
+			}
+			table.idsPerRequest = 1000
+			p := newPoll(nil)
+			stats := &slurm.Stats{JobsPending: c.counted}
+			if err := table.newReader().readStatesOfIDs(t.Context(), p, stats, 90_001); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, p.wantedRecords()); diff != "" || table.readAll != c.all {
+				t.Errorf("after %d readings of all states: %s", table.readAll, diff)
+			}
+		})
 	}
 }
 

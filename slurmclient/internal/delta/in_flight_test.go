@@ -24,6 +24,9 @@ type jobTable struct {
 	running, most int
 	// idsPerRequest is how many ids fit into a request for states, 0 for all. mostStates is how many of these requests were in flight.
 	idsPerRequest, runningStates, mostStates int
+	// nextID is the id of the next job, 0 for unknown. readAll is how often the states of all jobs were read.
+	nextID  uint32
+	readAll int
 	// failAfter is after how many requests they fail, 0 for never.
 	failAfter int
 	panics    bool
@@ -95,7 +98,10 @@ func (t *jobTable) JobStates(_ context.Context, ids []string) (out []slurm.JobSt
 	return out, nil
 }
 
+func (t *jobTable) NextJobID(context.Context) uint32 { return t.nextID }
+
 func (t *jobTable) AllJobStates(context.Context) (out []slurm.JobStatus, err error) {
+	t.readAll++
 	for _, j := range t.jobs {
 		out = append(out, slurm.JobStatus{ID: j.ID, State: j.State})
 	}

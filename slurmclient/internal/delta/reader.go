@@ -21,6 +21,8 @@ type Source interface {
 	JobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error)
 	// FittingIDs returns how many of the ids fit into one request of JobStates.
 	FittingIDs(ids []string) int
+	// NextJobID reads the id that slurmctld gives the next job, 0 if it does not say.
+	NextJobID(ctx context.Context) uint32
 	// AllJobStates reads the states of all jobs and tasks, which may take minutes.
 	AllJobStates(ctx context.Context) ([]slurm.JobStatus, error)
 	// EachJob requests the list of all jobs and calls yield for each record, which is only valid
@@ -141,6 +143,7 @@ func (d *Reader) Read(ctx context.Context, old []*slurm.Job, asOf time.Time) (Re
 	begin := d.now()
 	p := newPoll(old)
 	full, by := d.stats == nil || d.pollsSinceFull >= fullEvery, byStates
+	isExpected := d.stats != nil
 	if !full {
 		if err := d.readKnown(ctx, p); err != nil {
 			return Reading{}, err
@@ -161,10 +164,16 @@ func (d *Reader) Read(ctx context.Context, old []*slurm.Job, asOf time.Time) (Re
 			return Reading{}, err
 		}
 		full = !found || p.isSuspicious(d.stats, stats)
+		isExpected = !full
 	}
 	if full {
 		p = newPoll(old)
-		if by, err = d.readFull(ctx, p, stats, roundTrip); err != nil {
+		top := d.source.NextJobID(ctx)
+		if isExpected && !didRestart {
+			top = max(top, d.cursor)
+		}
+		top = topID(top, old)
+		if by, err = d.readFull(ctx, p, stats, roundTrip, top); err != nil {
 			return Reading{}, err
 		}
 		p.wantLargeArrays()

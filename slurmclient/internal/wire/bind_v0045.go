@@ -325,7 +325,7 @@ func (b *bindingV0045) DecodeConf(body []byte) (*slurm.Conf, error) {
 	}
 	conf := or(v.SlurmConf)
 	return confOf(slurm.Conf{PrivateData: conf.PrivateData, AccountingEnforce: conf.AccountingStorageEnforce,
-		SelectTypeParameters: conf.SelectTypeParameters})
+		SelectTypeParameters: conf.SelectTypeParameters, NextJobID: uint32(min(numberOf(or(v.SlurmConfMeta).NEXTJOBID).Or(0), 1<<32-1))})
 	//end
 	//before v0045: return nil, ErrUnsupported
 }
