@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/operator/holder"
 )
 
 // Store is a store of objects that counts writes and can be cut off at one.
@@ -49,11 +51,44 @@ func NewStore(t *testing.T, owner client.Object, objects ...client.Object) *Stor
 	return s
 }
 
+// NewIndexedStore returns a store with objects, of which those of our kinds have a status, and with the indexes that
+// addIndexes registers. Objects of kinds with a namespace are in namespace "team".
+func NewIndexedStore(t *testing.T, addIndexes func(context.Context, client.FieldIndexer) error, objects ...client.Object) *Store {
+	t.Helper()
+	withStatus := []client.Object{&corev1.Pod{}}
+	for _, o := range objects {
+		switch o.(type) {
+		case *corev1.Namespace, *corev1.Node:
+		default:
+			o.SetNamespace("team")
+		}
+		if _, ours := o.(holder.Object); ours {
+			withStatus = append(withStatus, o)
+		}
+	}
+	s := &Store{}
+	b := fake.NewClientBuilder().WithScheme(sharedScheme()).WithTypeConverters(sharedConverters()...).WithObjects(objects...).
+		WithStatusSubresource(withStatus...).WithInterceptorFuncs(s.countWrites())
+	if err := addIndexes(t.Context(), indexBuilder{b}); err != nil {
+		t.Fatal(err)
+	}
+	s.Client = b.Build()
+	return s
+}
+
+// indexBuilder registers indexes with a fake client.
+type indexBuilder struct{ *fake.ClientBuilder }
+
+func (b indexBuilder) IndexField(_ context.Context, of client.Object, field string, value client.IndexerFunc) error {
+	b.WithIndex(of, field, value)
+	return nil
+}
+
 // sharedScheme has the types that all stores know.
 var sharedScheme = sync.OnceValue(func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme,
-		v1beta1.AddToScheme} {
+		policyv1.AddToScheme, v1beta1.AddToScheme} {
 		utilruntime.Must(add(scheme))
 	}
 	return scheme

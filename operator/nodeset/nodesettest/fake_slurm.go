@@ -55,7 +55,7 @@ func NewFakeSlurm(now func() time.Time) *FakeSlurm {
 	return &FakeSlurm{
 		Nodes: map[string]*slurm.Node{}, jobs: map[uint32]string{}, Reservations: map[string]slurm.ReservationRequest{},
 		Latest: &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}}, Fail: map[string]error{}, now: now,
-		unwritten: map[string]int{},
+		unwritten: map[string]int{}, Before: func() error { return nil }, After: func(err error) error { return err },
 	}
 }
 
