@@ -3,192 +3,251 @@
 package charts
 
 import (
-	"context"
-	"errors"
-	"maps"
+	"fmt"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/slurmtide/slurmtide/operator/accounting"
+	"github.com/slurmtide/slurmtide/operator/admission"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
-	"github.com/slurmtide/slurmtide/operator/configagent"
-	"github.com/slurmtide/slurmtide/operator/controller"
 	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
-	"github.com/slurmtide/slurmtide/operator/loginset"
-	"github.com/slurmtide/slurmtide/operator/restapi"
+	"github.com/slurmtide/slurmtide/operator/shape"
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// newReconciler returns the operator's reconciler of an object, and nil for kinds that no reconciler here has.
-func newReconciler(o client.Object, store *kubetest.Store) reconcile.Reconciler {
-	readAgent := func(context.Context, string) (configagent.Status, error) {
-		return configagent.Status{}, errors.New("there are no pods")
-	}
-	recorder := events.NewFakeRecorder(100)
-	switch o.(type) {
-	case *v1beta1.Controller:
-		return controller.New(store, store, readAgent, recorder, time.Now, controller.Config{Image: "slurmctld:1", AgentImage: "agent:1"})
-	case *v1beta1.Accounting:
-		return accounting.New(store, store, readAgent, recorder, time.Now, accounting.Config{Image: "slurmdbd:1", AgentImage: "agent:1"})
-	case *v1beta1.RestApi:
-		return restapi.New(store, store, recorder, time.Now, restapi.Config{Image: "slurmrestd:1", AgentImage: "agent:1"})
-	case *v1beta1.LoginSet:
-		return loginset.New(store, store, readAgent, recorder, time.Now, loginset.Config{Image: "login:1", AgentImage: "agent:1"})
-	}
-	return nil
+// judgement is what the operator makes of the objects of a chart.
+type judgement struct {
+	// complaints say what is wrong, each with its object.
+	complaints []string
+	// created are the objects that the operator created, and configs the files beside slurm.conf of each Controller.
+	created []client.Object
+	configs map[string]map[string]string
+	// records are the options of the records that the operator created, by Controller and NodeSet.
+	records map[string]map[string]string
+	// nodeSets counts the NodeSets, each of which got a worker unless there is a complaint.
+	nodeSets int
 }
 
-// askReconcilers has the operator's own reconcilers observe and render what a chart has rendered, and returns what they say against it.
-func askReconcilers(t *testing.T, text string) map[string]string {
+func (j *judgement) complain(o client.Object, format string, args ...any) {
+	j.complaints = append(j.complaints, fmt.Sprintf("%s %s: ", kindOf(o), o.GetName())+fmt.Sprintf(format, args...))
+}
+
+// judgeObjects has the operator's own webhooks, observations and renderers work on what a chart rendered.
+func judgeObjects(t *testing.T, text string) *judgement {
 	t.Helper()
-	out := map[string]string{}
-	count := len(readObjects(t, text))
-	for at := range count {
-		all := readObjects(t, text) // a store changes its objects
-		owner := all[at]
-		others := append(append([]client.Object{}, all[:at]...), all[at+1:]...)
-		others = append(others, missingReferences(all)...)
-		others = append(others, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", UID: "uid-team"}})
-		store := kubetest.NewStore(t, owner, others...)
-		reconciler := newReconciler(owner, store)
-		if reconciler == nil {
-			continue
-		}
-		name := owner.GetObjectKind().GroupVersionKind().Kind + " " + owner.GetName()
-		for range 2 { // the first may only mark the object
-			if _, err := reconciler.Reconcile(t.Context(), kubetest.Request(owner.GetName())); err != nil {
-				out[name] = err.Error()
-			}
-		}
-		if err := store.Get(t.Context(), client.ObjectKeyFromObject(owner), owner); err != nil {
-			t.Fatal(err)
-		}
-		ready := meta.FindStatusCondition(*conditionsOf(owner), v1beta1.ConditionReady)
-		switch {
-		case ready == nil:
-			out[name] = "there is no condition Ready"
-		case ready.Reason != v1beta1.ReasonProgressing && ready.Reason != v1beta1.ReasonExternal && ready.Reason != v1beta1.ReasonAvailable:
-			out[name] = ready.Reason + ": " + ready.Message
+	owners := readObjects(t, text)
+	j := &judgement{configs: map[string]map[string]string{}, records: map[string]map[string]string{}}
+	for _, o := range owners {
+		j.judgeAdmission(o)
+	}
+	s := newJudgedStore(t, owners)
+	for _, o := range owners {
+		if recorder, reconciler := s.newReconciler(o); reconciler != nil {
+			s.reconcile(j, o, reconciler)
+			j.judgeEvents(o, recorder)
+			j.judgeConditions(t, s, o)
 		}
 	}
-	return out
+	s.collect(j)
+	for _, o := range owners {
+		if n, isNodeSet := o.(*v1beta1.NodeSet); isNodeSet {
+			j.nodeSets++
+			j.judgeNodeSet(n)
+		}
+	}
+	slices.Sort(j.complaints)
+	return j
 }
 
-// conditionsOf returns the conditions of an object of the operator.
-func conditionsOf(o client.Object) *[]metav1.Condition {
+// warningsOfUnsupported begin the warnings about what values can ask for and the operator does not do.
+var warningsOfUnsupported = []string{"spec.jwksKeyRef: is not supported yet", "spec.workloadDisruptionProtection: is supported in part"}
+
+// judgeAdmission validates an object as the webhooks do.
+func (j *judgement) judgeAdmission(o client.Object) {
+	var warnings []string
+	var errs field.ErrorList
 	switch o := o.(type) {
 	case *v1beta1.Controller:
-		return &o.Status.Conditions
+		warnings, errs = admission.ValidateController(nil, o)
 	case *v1beta1.Accounting:
-		return &o.Status.Conditions
+		warnings, errs = admission.ValidateAccounting(nil, o)
 	case *v1beta1.RestApi:
-		return &o.Status.Conditions
+		warnings, errs = admission.ValidateRestApi(nil, o)
 	case *v1beta1.LoginSet:
-		return &o.Status.Conditions
+		warnings, errs = admission.ValidateLoginSet(nil, o)
+	case *v1beta1.NodeSet:
+		warnings, errs = admission.ValidateNodeSet(nil, o)
 	}
-	return &[]metav1.Condition{}
+	if len(errs) > 0 {
+		j.complain(o, "the webhook refuses it: %v", errs.ToAggregate())
+	}
+	for _, warning := range warnings {
+		if !slices.ContainsFunc(warningsOfUnsupported, func(begin string) bool { return strings.HasPrefix(warning, begin) }) {
+			j.complain(o, "the webhook warns: %s", warning)
+		}
+	}
 }
 
-// readObjects returns the objects of the operator and those that they refer to, each with a UID.
-func readObjects(t *testing.T, text string) []client.Object {
+// judgeEvents complains about warnings that a reconciler recorded.
+func (j *judgement) judgeEvents(o client.Object, recorder *events.FakeRecorder) {
+	for event := kubetest.NextEvent(recorder); event != ""; event = kubetest.NextEvent(recorder) {
+		if strings.HasPrefix(event, corev1.EventTypeWarning) {
+			j.complain(o, "event %s", event)
+		}
+	}
+}
+
+// expectedReasons are the reasons of conditions with which there is no contradiction. No pod of the store runs.
+var expectedReasons = map[string][]string{
+	v1beta1.ConditionReady:       {v1beta1.ReasonProgressing, v1beta1.ReasonExternal, v1beta1.ReasonAvailable},
+	v1beta1.ConditionSubmittable: {v1beta1.ReasonRecordsReady, v1beta1.ReasonNoMaximum, v1beta1.ReasonShapeUnknown, v1beta1.ReasonNamesUnknown},
+}
+
+// judgeConditions complains about conditions that report a contradiction.
+func (j *judgement) judgeConditions(t *testing.T, s *judgedStore, o client.Object) {
 	t.Helper()
-	var out []client.Object
-	for i, o := range decodeObjects(t, text) {
-		switch o := o.(type) {
-		case *v1beta1.Controller, *v1beta1.Accounting, *v1beta1.RestApi, *v1beta1.LoginSet, *v1beta1.NodeSet, *corev1.ConfigMap:
-			object, _ := o.(client.Object)
-			object.SetUID(types.UID("uid-" + strconv.Itoa(i)))
-			object.SetGeneration(1)
-			out = append(out, object)
-		case *corev1.Secret:
-			o.Data = map[string][]byte{}
-			for key, value := range o.StringData {
-				o.Data[key] = []byte(value)
+	if err := s.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
+		t.Fatal(err)
+	}
+	conditions := *conditionsOf(o)
+	if meta.FindStatusCondition(conditions, v1beta1.ConditionReady) == nil {
+		j.complain(o, "there is no condition Ready")
+	}
+	for _, c := range conditions {
+		if expected, judged := expectedReasons[c.Type]; judged && !slices.Contains(expected, c.Reason) {
+			j.complain(o, "condition %s has the reason %s: %s", c.Type, c.Reason, c.Message)
+		}
+		_, isNodeSet := o.(*v1beta1.NodeSet)
+		if text, isPending := strings.CutSuffix(c.Message, " workers are in service"); isNodeSet && c.Type == v1beta1.ConditionReady &&
+			(!isPending || !strings.HasPrefix(text, "0 of ")) {
+			j.complain(o, "condition Ready says %s", c.Message)
+		}
+	}
+}
+
+// judgeNodeSet compares a NodeSet with its workers and with the configuration of its Controller.
+func (j *judgement) judgeNodeSet(n *v1beta1.NodeSet) {
+	workers := 0
+	for _, o := range j.created {
+		pod, isPod := o.(*corev1.Pod)
+		if !isPod || pod.Labels[v1beta1.LabelAppName] != v1beta1.AppSlurmd || !isOwnedBy(pod, n) {
+			continue
+		}
+		workers++
+		if features := slurmdOptions(pod).List("Feature"); len(features) == 0 || features[0] != n.Name {
+			j.complain(n, "worker %s has the features %q", pod.Name, features)
+		}
+	}
+	if workers == 0 {
+		j.complain(n, "there is no worker")
+	}
+	if ref := n.Spec.ControllerRef; ref != nil && j.configs[ref.Name] != nil {
+		j.judgeSlurmConf(n, j.configs[ref.Name])
+	}
+}
+
+// judgeSlurmConf complains if slurm.conf lacks what the workers of a NodeSet need.
+func (j *judgement) judgeSlurmConf(n *v1beta1.NodeSet, files map[string]string) {
+	settings := slurmconf.ParseFiles(files, files["slurm.conf"])
+	has := func(word ...string) bool {
+		return slices.ContainsFunc(settings, func(s slurmconf.Setting) bool {
+			return !slices.ContainsFunc(word, func(w string) bool { return !slices.Contains(strings.Fields(s.Text), w) })
+		})
+	}
+	if !has("NodeSet="+n.Name, "Feature="+n.Name) {
+		j.complain(n, "slurm.conf does not define it:\n%s", files["slurm.conf"])
+	}
+	if p := n.Spec.Partition; p != nil && p.Enabled && !has("PartitionName="+n.Name, "Nodes="+n.Name) {
+		j.complain(n, "slurm.conf has no partition of it:\n%s", files["slurm.conf"])
+	}
+	for _, kind := range slurmconf.GRESKinds(shape.GRESOfNodeSet(n)) {
+		if !slices.ContainsFunc(settings, func(s slurmconf.Setting) bool {
+			return strings.EqualFold(s.Name, "GresTypes") && slices.Contains(slurmconf.SplitList(s.Value), kind)
+		}) {
+			j.complain(n, "GresTypes of slurm.conf lacks %s:\n%s", kind, files["slurm.conf"])
+		}
+	}
+}
+
+// slurmdOptions returns the options of slurmd's --conf in a worker.
+func slurmdOptions(pod *corev1.Pod) slurmconf.Options {
+	for _, c := range pod.Spec.Containers {
+		for _, e := range c.Env {
+			if e.Name == "SLURMD_CONF" {
+				return slurmconf.ParseOptions(e.Value)
 			}
-			o.StringData = nil
-			out = append(out, o)
+		}
+	}
+	return slurmconf.Options{}
+}
+
+// isOwnedBy reports whether one of an object's owners is o.
+func isOwnedBy(of, o client.Object) bool {
+	for _, owner := range of.GetOwnerReferences() {
+		if owner.UID == o.GetUID() {
+			return true
+		}
+	}
+	return false
+}
+
+// goldenTexts returns the golden files by name.
+func goldenTexts(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "*", "*.golden.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d goldens, %v", len(files), err)
+	}
+	out := map[string]string{}
+	for _, file := range files {
+		out[file] = string(readFile(t, file))
+	}
+	return out
+}
+
+// chartTexts returns what every chart renders for every values file of its tests and for its own defaults, with the charts that it
+// contains.
+func chartTexts(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, chart := range chartNames() {
+		for title, file := range valuesFiles(t, chart) {
+			text, err := renderChart(t, chart, "--values", file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[chart+" with "+title] = text
+		}
+		if text, err := renderChart(t, chart); err == nil { // some have no defaults that render
+			out[chart+" with its defaults"] = text
 		}
 	}
 	return out
 }
 
-// missingReferences returns the Secrets and ConfigMaps that users bring: keys, passwords, key sets and scripts.
-func missingReferences(all []client.Object) []client.Object {
-	has := map[string]bool{}
-	for _, o := range all {
-		has[o.GetObjectKind().GroupVersionKind().Kind+" "+o.GetName()] = true
-	}
-	secrets, configMaps := map[string]map[string][]byte{}, map[string]map[string]string{}
-	needSecret := func(ref *corev1.SecretKeySelector) {
-		if ref != nil && ref.Name != "" && !has["Secret "+ref.Name] {
-			if secrets[ref.Name] == nil {
-				secrets[ref.Name] = map[string][]byte{}
-			}
-			secrets[ref.Name][ref.Key] = []byte("secret")
-		}
-	}
-	for _, o := range all {
-		switch o := o.(type) {
-		case *v1beta1.Controller:
-			needSecret(o.Spec.SlurmKeyRef)
-			needSecret(o.Spec.JWTKeyRef)
-			needSecret(o.Spec.SSSDConfRef)
-			if ref := o.Spec.JWKSKeyRef; ref != nil {
-				configMaps[ref.Name] = map[string]string{ref.Key: `{"keys":[{"kty":"oct","kid":"a","k":"c2VjcmV0","alg":"HS256"}]}`}
-			}
-			for _, refs := range [][]corev1.LocalObjectReference{o.Spec.ConfigFileRefs, o.Spec.PrologScriptRefs, o.Spec.EpilogScriptRefs,
-				o.Spec.PrologSlurmctldScriptRefs, o.Spec.EpilogSlurmctldScriptRefs} {
-				for _, ref := range refs {
-					if !has["ConfigMap "+ref.Name] {
-						configMaps[ref.Name] = map[string]string{ref.Name: "#!/bin/sh\ntrue\n"}
-					}
-				}
-			}
-		case *v1beta1.Accounting:
-			needSecret(o.Spec.SlurmKeyRef)
-			needSecret(o.Spec.JWTKeyRef)
-			if o.Spec.StorageConfig != nil {
-				needSecret(&o.Spec.StorageConfig.PasswordKeyRef)
-			}
-		case *v1beta1.LoginSet:
-			needSecret(o.Spec.SSSDConfRef)
-		}
-	}
-	var out []client.Object
-	for name, data := range maps.All(secrets) {
-		out = append(out, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data})
-	}
-	for name, data := range maps.All(configMaps) {
-		out = append(out, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data})
-	}
-	return out
-}
-
-// TestTheOperatorAcceptsWhatChartsRender: the golden files, and what the values of Slinky's chart make.
+// TestTheOperatorAcceptsWhatChartsRender: the golden files, and what every chart renders for the values of its tests.
 func TestTheOperatorAcceptsWhatChartsRender(t *testing.T) {
-	goldens, err := filepath.Glob(filepath.Join("testdata", "*", "*.golden.yaml"))
-	if err != nil || len(goldens) == 0 {
-		t.Fatalf("%d goldens, %v", len(goldens), err)
+	texts := goldenTexts(t)
+	for title, text := range chartTexts(t) {
+		texts[title] = text
 	}
-	judgedObjects := 0
-	for _, file := range goldens {
-		text := string(readFile(t, file))
-		judgedObjects += strings.Count(text, "\napiVersion: slinky.slurm.net/")
-		for object, verdict := range askReconcilers(t, text) {
-			t.Errorf("%s: %s: %s", file, object, verdict)
+	nodeSets := 0
+	for _, title := range sortedKeys(texts) {
+		j := judgeObjects(t, texts[title])
+		nodeSets += j.nodeSets
+		for _, complaint := range j.complaints {
+			t.Errorf("%s: %s", title, complaint)
 		}
 	}
-	if judgedObjects == 0 {
-		t.Error("the goldens have no objects of the operator")
+	t.Logf("%d texts with %d NodeSets", len(texts), nodeSets)
+	if nodeSets == 0 {
+		t.Error("there are no NodeSets")
 	}
 }
