@@ -3,7 +3,6 @@
 package charts
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,13 +59,7 @@ func TestNotesOfAnotherClusterSayNothingOfThisKubernetes(t *testing.T) {
 // of the chart has them in an object.
 func renderNotes(t *testing.T, chart, values, kube string, args ...string) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), chart)
-	// slurm-stack has links to the charts that it consists of.
-	if out, err := exec.Command("cp", "-rL", chartDir(chart), dir).CombinedOutput(); err != nil {
-		t.Fatalf("copying the chart: %v: %s", err, out)
-	}
-	const object = "notes: {{ include (print .Template.BasePath \"/NOTES.txt\") . | toJson }}\n"
-	writeFile(t, filepath.Join(dir, "templates", "notes-of-test.yaml"), object)
+	dir := copyWithNotes(t, chart)
 	args = append([]string{"--values", filepath.Join("testdata", chart, values+".values.yaml"),
 		"--kube-version", kube + ".0", "--show-only", "templates/notes-of-test.yaml"}, args...)
 	text := mustRun(t)(renderFolder(t, "test", "slurm", dir, args...))

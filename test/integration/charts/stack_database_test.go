@@ -57,7 +57,7 @@ func TestTheDatabaseOfTheStack(t *testing.T) {
 		}
 	}
 	text, err := renderChart(t, "slurm-stack", setValues("global.imageRegistry=registry.example.com,slurm.imagePullSecrets[0].name=pull,"+
-		"slurm.namespaceOverride=hpc,slurm-operator.namespaces[0]=hpc,slurm.accounting.storageConfig.port=3307,mariadb.nodeSelector.disk=ssd,mariadb.priorityClassName=high,mariadb.tolerations[0].key=db,"+
+		"slurm.namespaceOverride=hpc,slurm-operator.namespaces[0]=hpc,slurm-metrics.rbac.secretNamespaces[0]=hpc,slurm.accounting.storageConfig.port=3307,mariadb.nodeSelector.disk=ssd,mariadb.priorityClassName=high,mariadb.tolerations[0].key=db,"+
 		"slurm.accounting.storageConfig.username=other,slurm.accounting.storageConfig.passwordKeyRef.key=pass")...)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func runsAsEver(t *testing.T, text string) bool {
 
 // TestTheNotesOfTheStackNameItsCluster, by its name and namespace.
 func TestTheNotesOfTheStackNameItsCluster(t *testing.T) {
-	notes := renderNotes(t, "slurm-stack", "minimal", "1.37", setValues("slurm.namespaceOverride=hpc,slurm-operator.namespaces[0]=hpc,slurm.fullnameOverride=big")...)
+	notes := renderNotes(t, "slurm-stack", "minimal", "1.37", setValues("slurm.namespaceOverride=hpc,slurm-operator.namespaces[0]=hpc,slurm-metrics.rbac.secretNamespaces[0]=hpc,slurm.fullnameOverride=big")...)
 	for _, want := range []string{"--namespace hpc exec statefulset/big-controller ", "helm uninstall test --namespace slurm "} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("there is no %q:\n%s", want, notes)
