@@ -163,8 +163,10 @@ func (s *judgedStore) collect(j *judgement) {
 				return nil
 			}
 			j.created = append(j.created, o)
-			if config, isConfig := o.(*corev1.ConfigMap); isConfig && config.Data["slurm.conf"] != "" {
-				j.configs[controllerOf(config)] = config.Data
+			if config, isConfig := o.(*corev1.ConfigMap); isConfig {
+				if controller := controllerOf(config); controller != "" {
+					j.configs[controller] = config.Data
+				}
 			}
 			return nil
 		})
@@ -179,7 +181,7 @@ func (s *judgedStore) collect(j *judgement) {
 	}
 }
 
-// controllerOf returns the Controller that owns a ConfigMap, "" for none.
+// controllerOf returns the Controller whose slurmctld has the configuration in a ConfigMap, "" for none.
 func controllerOf(config *corev1.ConfigMap) string {
 	for _, owner := range config.OwnerReferences {
 		if owner.Kind == v1beta1.KindController && config.Name == names.ControllerConfigMap(owner.Name) {

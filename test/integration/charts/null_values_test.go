@@ -4,6 +4,8 @@ package charts
 
 import (
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,5 +62,61 @@ func TestNullTakesTheDefaultsOfAnyMapAway(t *testing.T) {
 				t.Errorf("the Controller has no volume, or the annotations %v:\n%s", c.Annotations, text)
 			}
 		})
+	}
+}
+
+// defaultValues returns the default values of a chart.
+func defaultValues(t *testing.T, chart string) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if err := yaml.Unmarshal(readFile(t, filepath.Join(chartDir(chart), "values.yaml")), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// allCharts are the names of all charts.
+func allCharts() []string { return append(chartNames(), "slurm-operator-crds") }
+
+// minimalValues returns the arguments for the values without which a chart renders nothing.
+func minimalValues(t *testing.T, chart string) []string {
+	t.Helper()
+	if chart == "slurm-operator-crds" {
+		return nil
+	}
+	return []string{"--values", valuesFiles(t, chart)["minimal"]}
+}
+
+// mapsOf returns the paths of the maps in the defaults of a chart, and of each of its sets.
+func mapsOf(t *testing.T, chart string) []string {
+	t.Helper()
+	values := defaultValues(t, chart)
+	out := mapPaths("", values)
+	if chart == "slurm" {
+		out = append(out, mapPaths("nodesets.a", values["nodesetDefaults"])...)
+		out = append(out, mapPaths("loginsets.a", values["loginsetDefaults"])...)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestNullOfAnyMapRendersOrIsRefused: an error names the value, and is no failure of a template.
+func TestNullOfAnyMapRendersOrIsRefused(t *testing.T) {
+	brokenTemplate := regexp.MustCompile(`nil pointer|error calling (?:dig|index|get|include: template: [^<]*: error calling dig)|can't evaluate field|wrong type|invalid value; expected`)
+	for _, chart := range allCharts() {
+		for _, path := range mapsOf(t, chart) {
+			t.Run(chart+"/"+path, func(t *testing.T) {
+				t.Parallel()
+				text, err := renderChart(t, chart, append(minimalValues(t, chart), "--values", valuesFile(t, nest(path, nil)))...)
+				if err == nil {
+					decodeObjects(t, text)
+					return
+				}
+				last := path[strings.LastIndexByte(path, '.')+1:]
+				if brokenTemplate.MatchString(err.Error()) || !strings.Contains(err.Error(), last) {
+					t.Errorf("%v", err)
+				}
+			})
+		}
 	}
 }

@@ -59,3 +59,31 @@ func TestTheSchemaOfSlurmKnowsTheFieldsOfKubernetes(t *testing.T) {
 		}
 	}
 }
+
+// TestSchemasKnowTheFieldsOfSecurityContexts: API servers drop a misspelt one without an error.
+func TestSchemasKnowTheFieldsOfSecurityContexts(t *testing.T) {
+	type fields struct {
+		AllOf []struct{ Properties map[string]any }
+	}
+	for chart, path := range map[string][]string{"slurm": {"$defs"}, "slurm-exporter": {"$defs"}, "slurm-metrics": {"$defs"},
+		"slurm-operator": {"$defs"}, "slurm-stack": {"properties", "mariadb", "properties"}} {
+		var at json.RawMessage = readFile(t, filepath.Join(chartDir(chart), "values.schema.json"))
+		for _, part := range path {
+			below := map[string]json.RawMessage{}
+			if err := json.Unmarshal(at, &below); err != nil {
+				t.Fatal(err)
+			}
+			at = below[part]
+		}
+		var of struct{ PodSecurityContext, SecurityContext fields }
+		if err := json.Unmarshal(at, &of); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(fieldNames(corev1.PodSecurityContext{}), slices.Sorted(maps.Keys(of.PodSecurityContext.AllOf[0].Properties))); diff != "" {
+			t.Errorf("%s: podSecurityContext (-Kubernetes +schema):\n%s", chart, diff)
+		}
+		if diff := cmp.Diff(fieldNames(corev1.SecurityContext{}), slices.Sorted(maps.Keys(of.SecurityContext.AllOf[0].Properties))); diff != "" {
+			t.Errorf("%s: securityContext (-Kubernetes +schema):\n%s", chart, diff)
+		}
+	}
+}
