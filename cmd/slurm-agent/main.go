@@ -101,9 +101,13 @@ func (o *options) newGuards(log *slog.Logger) inuse.Judge {
 		Conf: partition.ConfStates{Programs: programs, Live: o.liveDir, File: state("partition_states"),
 			Overridden: state("drained_partitions")},
 		Serves: o.slurmctld.CheckServes}
-	return inuse.Judge{Programs: programs, Wanted: o.wantedDir, Live: o.liveDir, File: o.slurmctld.Gate.Conf.Overridden,
+	out := inuse.Judge{Programs: programs, Wanted: o.wantedDir, Live: o.liveDir, File: o.slurmctld.Gate.Conf.Overridden,
 		GateFile: o.slurmctld.Gate.File, Silence: inuse.NewSilence(o.slurmctld.IsRunning, time.Now),
 		ReachesSlurmdbd: daemon.ReachesSlurmdbd, Log: log}
+	if o.hasDirectory {
+		out.FindMember = inuse.Getent("getent")
+	}
+	return out
 }
 
 // serve applies configuration until the context ends.

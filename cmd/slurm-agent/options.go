@@ -30,6 +30,7 @@ type options struct {
 	slurmdbd                                  daemon.Slurmdbd
 	reloader                                  daemon.Reloader
 	daemonName                                string
+	hasDirectory                              bool
 	daemon                                    configagent.Daemon
 	pidFile, slurmctldProgram                 string
 	slurmdbdProgram, sacctmgr                 string
@@ -112,6 +113,8 @@ func (o *options) slurmFlags(set *pflag.FlagSet) {
 	set.StringVar(&o.slurmctldProgram, "slurmctld", "slurmctld", "The program slurmctld.")
 	set.StringVar(&o.slurmdbdProgram, "slurmdbd", "slurmdbd", "The program slurmdbd.")
 	set.StringVar(&o.slurmctld.Scontrol, "scontrol", "scontrol", "The program scontrol.")
+	set.BoolVar(&o.hasDirectory, "directory", false, "A directory has users: beside slurmctld, no configuration is applied while getent "+
+		"does not find the users and groups of reservations, which slurmctld would delete.")
 	set.StringVar(&o.sacctmgr, "sacctmgr", "sacctmgr", "The program sacctmgr, which applies accounts beside slurmdbd.")
 	set.StringVar(&o.pidFile, "pid-file", "", "File with the process id of the daemon. Default: "+slurmconf.RunDir+
 		"/slurmctld.pid or "+slurmconf.SlurmdbdPidFile+".")

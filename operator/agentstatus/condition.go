@@ -141,7 +141,11 @@ func (o Observation) wayOut(reason string) string {
 	if o.Object == "" || reason == v1beta1.ReasonNameTaken || reason == v1beta1.ReasonSlurmdbdDown {
 		return ""
 	}
-	return fmt.Sprintf("; to apply it now and end these jobs: kubectl annotate %s --overwrite %s=%s", o.Object,
+	harm := "end these jobs"
+	if reason == v1beta1.ReasonUsersUnknown {
+		harm = "lose these reservations"
+	}
+	return fmt.Sprintf("; to apply it now and %s: kubectl annotate %s --overwrite %s=%s", harm, o.Object,
 		v1beta1.AnnotationForceRevision, o.Revision)
 }
 

@@ -41,13 +41,29 @@ func AddDaemonSSSD(template *corev1.PodTemplateSpec, conf corev1.SecretKeySelect
 	spec := &template.Spec
 	spec.InitContainers = append(spec.InitContainers, daemonSSSDContainer())
 	daemon := &spec.Containers[0]
-	daemon.VolumeMounts = append(daemon.VolumeMounts, SSSFolderMount(), corev1.VolumeMount{Name: volumeNSSwitch,
-		MountPath: "/etc/" + nsswitchFile, SubPath: nsswitchFile, ReadOnly: true})
+	daemon.VolumeMounts = append(daemon.VolumeMounts, directoryMounts()...)
 	volumes := SSSDVolumes(conf)
 	volumes[0].Secret.Optional = new(true)
 	spec.Volumes = append(spec.Volumes, append(volumes, podspec.EmptyVolume(volumeSSSDTmp), nsswitchVolume())...)
 	template.Annotations = podspec.MergeMaps(template.Annotations,
 		map[string]string{v1beta1.AnnotationNSSwitch: NSSwitch})
+}
+
+// directoryMounts are what a container needs to know the users of the directory.
+func directoryMounts() []corev1.VolumeMount {
+	return []corev1.VolumeMount{SSSFolderMount(),
+		{Name: volumeNSSwitch, MountPath: "/etc/" + nsswitchFile, SubPath: nsswitchFile, ReadOnly: true}}
+}
+
+// AddDirectoryToAgent lets slurm-agent know the users that AddDaemonSSSD gives to slurmctld, so that no revision is applied while those of
+// reservations are away.
+func AddDirectoryToAgent(spec *corev1.PodSpec) {
+	for i := range spec.InitContainers {
+		if c := &spec.InitContainers[i]; c.Name == podspec.ContainerReconfigure {
+			c.VolumeMounts = append(c.VolumeMounts, directoryMounts()...)
+			c.Args = append(c.Args, "--directory")
+		}
+	}
 }
 
 // daemonSSSDContainer returns the sidecar. Its memory has no limit: the kernel would end the whole container, and the

@@ -5,6 +5,7 @@
 //	a partition of jobs is removed ──► it is drained, and the revision waits until the last job has ended
 //	a static node of jobs is removed, GresTypes of jobs, or the room for dynamic nodes ──► the revision waits
 //	partitions, static nodes or licenses of a reservation are removed ──► the revision waits for its end
+//	the directory does not know a user or group of a reservation now ──► every revision waits
 //	gres.conf names files that a node with jobs may lack ──► the revision waits
 //	gres.conf counts fewer GRES of nodes, but some, while jobs have them ──► the revision waits
 //	what slurmd may end with changes, such as TaskPlugin, while a node has a job ──► the revision waits

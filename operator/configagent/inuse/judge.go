@@ -20,7 +20,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// Judge decides whether a revision may be applied. All fields but Silence are required.
+// Judge decides whether a revision may be applied. All fields but Silence and FindMember are required.
 type Judge struct {
 	// Programs ask slurmctld.
 	Programs partition.Programs
@@ -33,7 +33,9 @@ type Judge struct {
 	Silence *Silence
 	// ReachesSlurmdbd reports whether the slurmdbd of the settings of slurm.conf accepts connections, or there is none.
 	ReachesSlurmdbd func(context.Context, []slurmconf.Setting) bool
-	Log             *slog.Logger
+	// FindMember reports whether slurmctld would find a user (database passwd) or a group (group). nil means that no directory has users.
+	FindMember func(ctx context.Context, database, name string) (bool, error)
+	Log        *slog.Logger
 }
 
 // drainFor overrides partitions for a revision, empty for none in particular. It keeps new jobs out of partitions: what waits in one that is UP may still run, and DOWN accepts jobs as well. One that an
@@ -68,7 +70,7 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 	}
 	if err := cmp.Or(j.checkGRES(ctx, inForce, wanted), j.checkSlurmdOptions(ctx, inForce, wanted),
 		j.checkOverTimeLimit(ctx, inForce, wanted), j.checkReservationOverRun(ctx, inForce, wanted), j.checkEnforcement(ctx, inForce, wanted),
-		j.checkDatabase(ctx, inForce, wanted)); err != nil {
+		j.checkDatabase(ctx, inForce, wanted), j.checkMembers(ctx)); err != nil {
 		return err
 	}
 	states, unknown := j.states(ctx)

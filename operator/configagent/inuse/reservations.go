@@ -52,6 +52,8 @@ type reservation struct {
 	of map[string][]string
 	// licenses are the numbers of its licenses.
 	licenses map[string]uint64
+	// members are its users and groups.
+	members []member
 	// isActive reports whether it has begun and not ended.
 	isActive bool
 }
@@ -74,7 +76,7 @@ func (r reservation) loses(removed map[string][]string, remaining map[string]uin
 
 // shownReservation is an option of a line of "scontrol --oneliner show reservations". The comment, which may look like
 // others, comes after them.
-var shownReservation = regexp.MustCompile(`(?:^| )(ReservationName|Nodes|PartitionName|AllowedPartitions|Licenses|State)=(\S+)`)
+var shownReservation = regexp.MustCompile(`(?:^| )(ReservationName|Nodes|PartitionName|AllowedPartitions|Licenses|Users|Groups|State)=(\S+)`)
 
 // parseReservations returns the reservations that scontrol shows.
 func parseReservations(shown string) []reservation {
@@ -104,6 +106,10 @@ func (r *reservation) add(name, value string) {
 		r.of["node"] = expand(value)
 	case "PartitionName", "AllowedPartitions":
 		r.of["partition"] = append(r.of["partition"], slurmconf.SplitList(value)...)
+	case "Users":
+		r.addMembers("passwd", value)
+	case "Groups":
+		r.addMembers("group", value)
 	case "State":
 		r.isActive = value == "ACTIVE"
 	case "Licenses":

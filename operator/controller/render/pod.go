@@ -87,6 +87,7 @@ func (in Input) defaultTemplate(slurmctld corev1.Container, hasLogfile bool) cor
 	out := corev1.PodTemplateSpec{Spec: spec}
 	if conf := c.Spec.SSSDConfRef; conf != nil {
 		sshd.AddDaemonSSSD(&out, *conf)
+		sshd.AddDirectoryToAgent(&out.Spec)
 	}
 	return out
 }

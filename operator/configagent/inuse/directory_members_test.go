@@ -1,0 +1,110 @@
+package inuse
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/operator/slurmconf"
+)
+
+// reservationLines are what scontrol shows of reservations.
+const reservationLines = "ReservationName=forbob StartTime=2026-11-30T12:00:00 EndTime=2027-11-30T12:00:00 Duration=365-00:00:00 Nodes=n1 " +
+	"NodeCnt=1 CoreCnt=16 Features=(null) PartitionName=batch Flags=SPEC_NODES Users=alice,bob Groups=(null) Accounts=(null) Licenses=(null) State=ACTIVE\n" +
+	"ReservationName=forhpc Nodes=n2 Flags=SPEC_NODES Users=(null) Groups=hpc,staff Accounts=(null) State=INACTIVE\n" +
+	"ReservationName=notcarol Nodes=n3 Users=-carol Groups=(null) Accounts=(null) State=INACTIVE\n" +
+	"ReservationName=formine Nodes=n4 Users=(null) Groups=(null) Accounts=mine State=INACTIVE Comment=Users=nobody\n"
+
+// TestARevisionWaitsForTheUsersOfReservations: each revision makes slurmctld look them up.
+func TestARevisionWaitsForTheUsersOfReservations(t *testing.T) {
+	for _, tc := range []struct {
+		name, shown string
+		unknown     []string
+		want        string
+	}{
+		{"all are known", reservationLines, nil, ""},
+		{"a user", reservationLines, []string{"passwd bob"}, "UsersUnknown: reservations have users or groups that cannot be found now, and " +
+			"slurmctld would delete these reservations or let nobody use them: forbob (user bob); it is applied when"},
+		{"a group", reservationLines, []string{"group staff"}, "forhpc (group staff)"},
+		{"an excluded user", reservationLines, []string{"passwd carol"}, "notcarol (user carol)"},
+		{"all, as while the directory is away", reservationLines,
+			[]string{"passwd alice", "passwd bob", "passwd carol", "group hpc", "group staff"},
+			"forbob (user alice), forhpc (group hpc), notcarol (user carol)"},
+		{"a user of no reservation", reservationLines, []string{"passwd mine", "passwd nobody", "group bob"}, ""},
+		{"no reservation", "No reservations in the system\n", []string{"passwd bob"}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCluster(t, "")
+			c.write("reservations", tc.shown)
+			c.FindMember = func(_ context.Context, database, name string) (bool, error) {
+				return !slices.Contains(tc.unknown, database+" "+name), nil
+			}
+			c.expect(c.hold(inForce+"# other\n"), tc.want)
+			c.write("wanted/"+slurmconf.ForcedRevisionFile, "2")
+			c.expect(c.hold(inForce+"# other\n"), "")
+		})
+	}
+}
+
+// TestWhenTheUsersOfReservationsDoNotMatter: nobody can say who they are, or nothing has them.
+func TestWhenTheUsersOfReservationsDoNotMatter(t *testing.T) {
+	nobody := func(context.Context, string, string) (bool, error) { return false, nil }
+	for _, tc := range []struct {
+		name   string
+		change func(*cluster)
+		want   string
+	}{
+		{"without a directory", func(c *cluster) { c.FindMember = nil }, ""},
+		{"without a program that looks them up", func(c *cluster) {
+			c.FindMember = func(context.Context, string, string) (bool, error) { return false, errors.New("no getent") }
+		}, ""},
+		{"before slurmctld starts", func(c *cluster) {
+			if err := os.Remove(c.conf()); err != nil {
+				c.Fatal(err)
+			}
+		}, ""},
+		{"while slurmctld does not run", func(c *cluster) { c.write("down", "") }, ""},
+		{"while slurmctld starts", func(c *cluster) {
+			c.write("down", "")
+			c.Silence = NewSilence(func() bool { return true }, time.Now)
+		}, "UsersUnknown: slurmctld runs and does not list its reservations"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCluster(t, "")
+			c.write("reservations", reservationLines)
+			c.FindMember = nobody
+			tc.change(c)
+			c.expect(c.hold(inForce+"# other\n"), tc.want)
+		})
+	}
+}
+
+// TestGetentTellsNotFoundFromFailed: only its own exit status for an unknown key says that nobody knows a user.
+func TestGetentTellsNotFoundFromFailed(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "getent")
+	const script = "#!/bin/sh\ncase \"$*\" in 'passwd -- bob') exit 0 ;; 'group -- hpc') exit 2 ;; esac\nexit 1\n"
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		program, database, name string
+		found                   bool
+		wrong                   string
+	}{
+		{program, "passwd", "bob", true, ""},
+		{program, "group", "hpc", false, ""},
+		{program, "passwd", "other", false, "looking passwd other up: exit status 1"},
+		{filepath.Join(dir, "none"), "passwd", "bob", false, "no such file"},
+	} {
+		found, err := Getent(tc.program)(t.Context(), tc.database, tc.name)
+		if found != tc.found || (err != nil) != (tc.wrong != "") || err != nil && !strings.Contains(err.Error(), tc.wrong) {
+			t.Errorf("%s %s: found %t, %v", tc.database, tc.name, found, err)
+		}
+	}
+}
