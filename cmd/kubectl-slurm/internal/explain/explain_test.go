@@ -175,6 +175,28 @@ func TestPartsThatDoNotAddUpAreUnknown(t *testing.T) {
 	}
 }
 
+// TestWithoutRecordsOneWorkerIsRequired: Slurm accepts no job before a worker has registered, so none can ask for one.
+func TestWithoutRecordsOneWorkerIsRequired(t *testing.T) {
+	const row = "1   until a worker has registered: without a record, Slurm accepts no job"
+	for _, tc := range []struct {
+		reason string
+		want   uint64
+	}{{v1beta1.ReasonRecordsUnsupported, 1}, {v1beta1.ReasonRecordsMissing, 0}} {
+		s := newTestObservation()
+		s.NodeSets[0] = newNodeSet("gpu", 0, 4)
+		s.NodeSets[0].Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionSubmittable, Status: metav1.ConditionFalse, Reason: tc.reason}}
+		s.Slurm.Nodes, s.Slurm.Jobs = nil, nil
+		got, _ := OfNodeSet(s.withMetrics(), "gpu")
+		var page strings.Builder
+		if err := got.Write(&page); err != nil {
+			t.Fatal(err)
+		}
+		if got.Need.Least != tc.want || *got.Need.Required != tc.want || got.Need.Kept == nil || strings.Contains(page.String(), row) != (tc.want == 1) {
+			t.Errorf("with %s at least %d are required:\n%s", tc.reason, got.Need.Least, &page)
+		}
+	}
+}
+
 func TestAJobThatFitsWorkersInGraceNeedsNoMore(t *testing.T) {
 	j := pendingJob(9, 1)
 	s := newTestObservation(j).withMetricsOf(metricsapi.PoolDefaults{IdleGrace: 2 * time.Hour})

@@ -53,9 +53,12 @@ type Need struct {
 	Kept         *uint64 `json:"kept"`
 	Pending      *uint64 `json:"pending"`
 	Replacements *uint64 `json:"replacements"`
-	Min          *int32  `json:"min"`
-	Max          *int32  `json:"max"`
-	Required     *uint64 `json:"required"`
+	// Least is the least number of required workers, which does not come from jobs. It is 1 while Slurm accepts no job
+	// for the NodeSet until a worker has registered, else 0.
+	Least    uint64  `json:"least,omitempty"`
+	Min      *int32  `json:"min"`
+	Max      *int32  `json:"max"`
+	Required *uint64 `json:"required"`
 
 	Idle     *uint64 `json:"idle"`
 	Booting  *uint64 `json:"booting"`
@@ -111,7 +114,9 @@ func OfNodeSet(observed *Observation, name string) (NodeSet, bool) {
 		},
 		Gaps: slices.Clone(observed.Gaps),
 	}
-	out.Need.splitClaimed(observed.Numbers[n.Name], observed.pool(n).Max)
+	pool := observed.pool(n)
+	out.Need.Least = pool.Min
+	out.Need.splitClaimed(observed.Numbers[n.Name], pool.Max)
 	out.addJobs(observed, n)
 	out.Autoscaler = autoscalerOf(observed.autoscaler(n))
 	out.ScaleIn = explainScaleIn(observed, n, &out)
@@ -155,6 +160,7 @@ func (e *Need) splitClaimed(numbers top.Numbers, most uint64) {
 	booting := *claimed - idle
 	kept := max(idle, *e.Grace) + booting
 	sum := *e.Busy + kept + *e.Pending + *e.Replacements
+	sum = max(sum, e.Least)
 	if most > 0 {
 		sum = max(min(sum, most), *e.Busy)
 	}

@@ -108,10 +108,15 @@ func (e *Need) rows() [][]string {
 		{"+ pending", formatNumber(e.Pending), "new workers that pending jobs need"},
 		{"+ replacements", formatNumber(e.Replacements), "replacements of unusable workers, of " + formatNumber(
 			e.Unusable)},
+	}
+	if e.Least > 0 {
+		out = append(out, []string{"at least", fmt.Sprint(e.Least), "until a worker has registered: without a record, Slurm accepts no job"})
+	}
+	out = append(out, [][]string{
 		{"minimum", formatBound(e.Min), "of its HPA"},
 		{"maximum", formatBound(e.Max), "of the NodeSet and its HPA"},
 		{"= required", formatNumber(e.Required), "workers that should run now"},
-	}
+	}...)
 	if n := e.UnsatisfiableJobs; n != nil && *n > 0 {
 		out = append(out, []string{"unsatisfiable", formatNumber(n),
 			"jobs that create no demand because no worker could run them"})
