@@ -68,9 +68,9 @@ type ControllerSpec struct {
 	// +optional
 	JWKSKeyRef *corev1.ConfigMapKeySelector `json:"jwksKeyRef,omitempty"`
 
-	// sssdConfRef is the key of a Secret that contains sssd.conf, by which slurmctld and the slurmrestd of RestApis know the
-	// users and groups of a directory. LoginSets and NodeSets with ssh use it unless they name one themselves. If unset,
-	// slurmctld and slurmrestd know the users of their images. The field is a slurmtide extension.
+	// sssdConfRef selects the sssd.conf in a Secret. With it, slurmctld and the slurmrestd of RestApis look up users and groups
+	// in a directory such as LDAP. LoginSets and NodeSets with ssh use the same file unless they set their own sssdConfRef.
+	// Without it, slurmctld and slurmrestd only know the users of their images. This field is a slurmtide extension.
 	// +optional
 	SSSDConfRef *corev1.SecretKeySelector `json:"sssdConfRef,omitempty"`
 

@@ -76,8 +76,8 @@ type LoginSetSpec struct {
 	// +optional
 	ExtraSshdConfig string `json:"extraSshdConfig,omitempty"`
 
-	// sssdConfRef is the key of a Secret that contains sssd.conf. If unset, it is that of the Controller, which must have
-	// one then.
+	// sssdConfRef selects the sssd.conf in a Secret, by which login pods look up users and groups. It defaults to sssdConfRef of
+	// the Controller. One of the two must be set.
 	// +optional
 	SSSDConfRef *corev1.SecretKeySelector `json:"sssdConfRef,omitempty"`
 

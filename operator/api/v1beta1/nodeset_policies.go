@@ -44,8 +44,8 @@ type NodeSetSSH struct {
 	// +optional
 	ExtraSshdConfig string `json:"extraSshdConfig,omitempty"`
 
-	// sssdConfRef is the key of a Secret that contains sssd.conf, by which workers know the users. If unset, it is that of
-	// the Controller, which must have one then.
+	// sssdConfRef selects the sssd.conf in a Secret, by which workers look up users and groups. It defaults to sssdConfRef of the
+	// Controller. One of the two must be set if enabled is true.
 	// +optional
 	SSSDConfRef *corev1.SecretKeySelector `json:"sssdConfRef,omitempty"`
 }
