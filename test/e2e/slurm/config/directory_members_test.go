@@ -1,0 +1,72 @@
+//go:build e2e
+
+package config
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// hideScript takes what matches a pattern out of a file of the cluster, whose daemons see that, until showScript.
+const (
+	hideScript = `grep -v "$2" "$1" >"/inst/scratch/hidden"; mount --bind /inst/scratch/hidden "$1"`
+	showScript = `umount "$1"`
+)
+
+// getentIn looks users and groups up where the daemons of a cluster do.
+func (a *agentBeside) getentIn(ctx context.Context, database, name string) (bool, error) {
+	out, err := a.tr.cluster.Run(ctx, "", "sh", "-c", `getent "$1" -- "$2" >/dev/null; echo $?`, "getent", database, name)
+	return strings.TrimSpace(out) == "0", err
+}
+
+// TestARevisionWaitsForTheDirectory: a user and a group of reservations are gone for a while, as while a directory does not answer. The
+// reservations stay, and the revision is applied when they are back. A forced one shows what is lost without waiting.
+func TestARevisionWaitsForTheDirectory(t *testing.T) {
+	forEachRelease(t, func(t *testing.T, release string, tr trial) {
+		a := newAgentBeside(t, tr)
+		a.judge.FindMember = a.getentIn
+		a.cfg.Hold = a.judge.Hold
+		text, err := os.ReadFile(filepath.Join(a.etc, "slurm.conf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := a.want(string(text), "")
+		a.start()
+		a.awaitApplied(first)
+		group := a.run("id", "-gn", "bob")
+		a.run("scontrol", "create", "reservation", "ReservationName=forbob", "StartTime=now", "Duration=60", "Users=alice,bob", "Nodes=n1")
+		a.run("scontrol", "create", "reservation", "ReservationName=forgroup", "StartTime=now", "Duration=60", "Groups="+group, "Nodes=n2")
+		for _, tc := range []struct{ file, pattern, want string }{
+			{"/etc/passwd", "^bob:", "forbob (user bob)"},
+			{"/etc/group", "^" + group + ":", "forgroup (group " + group + ")"},
+		} {
+			a.run("sh", "-c", hideScript, "hide", tc.file, tc.pattern)
+			revision := a.want(string(text)+"# without "+tc.pattern+"\n", "")
+			a.awaitHeld(revision, "UsersUnknown", tc.want)
+			a.expectReservations("forbob", "forgroup")
+			a.run("sh", "-c", showScript, "show", tc.file)
+			a.awaitApplied(revision)
+			a.expectReservations("forbob", "forgroup")
+		}
+		for _, tc := range []struct{ file, pattern string }{{"/etc/passwd", "^bob:"}, {"/etc/group", "^" + group + ":"}} {
+			a.run("sh", "-c", hideScript, "hide", tc.file, tc.pattern)
+			a.run("scontrol", "reconfigure")
+			t.Logf("%s, a reconfigure without %s: %s", release, tc.pattern, a.run("scontrol", "--oneliner", "show", "reservations"))
+			a.run("sh", "-c", showScript, "show", tc.file)
+		}
+	})
+}
+
+// expectReservations checks that slurmctld has reservations.
+func (a *agentBeside) expectReservations(names ...string) {
+	a.Helper()
+	shown := a.run("scontrol", "--oneliner", "show", "reservations")
+	for _, name := range names {
+		if !strings.Contains(shown, "ReservationName="+name+" ") {
+			a.Errorf("there is no reservation %s: %s", name, shown)
+		}
+	}
+}
