@@ -91,7 +91,7 @@ var withDefaultImage = []int{46, 47, 48}
 func TestValueSetsOfSlinkyRenderTheSameObjects(t *testing.T) {
 	differences := readDifferences(t)
 	var mu sync.Mutex
-	accepted, refused, fields, different := 0, 0, 0, 0
+	accepted, refused, nodeSets, fields, different := 0, 0, 0, 0, 0
 	t.Run("sets", func(t *testing.T) {
 		for _, set := range slinkySets(t) {
 			t.Run(fmt.Sprint(set.ID, " ", set.About), func(t *testing.T) {
@@ -108,13 +108,15 @@ func TestValueSetsOfSlinkyRenderTheSameObjects(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, complaint := range judgeObjects(t, text).complaints {
+				judged := judgeObjects(t, text)
+				for _, complaint := range judged.complaints {
 					t.Errorf("the operator complains: %s", complaint)
 				}
 				found := compareObjects(set.Objects, decodeMaps(t, text))
 				mu.Lock()
 				defer mu.Unlock()
 				accepted++
+				nodeSets += judged.nodeSets
 				fields += countFields(set.Objects)
 				different += len(found)
 				for _, f := range found {
@@ -128,8 +130,8 @@ func TestValueSetsOfSlinkyRenderTheSameObjects(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d sets are accepted, beside %d that Slinky's chart refuses; of %d fields that it renders, and others, %d differ, as the table says",
-		accepted, refused, fields, different)
+	t.Logf("%d sets with %d NodeSets are accepted, beside %d that Slinky's chart refuses; of %d fields that it renders, and others, %d differ, "+
+		"as the table says", accepted, nodeSets, refused, fields, different)
 	for _, d := range differences {
 		if !d.seen {
 			t.Errorf("nothing differs at %s", d.text)
