@@ -104,7 +104,7 @@ func TestTheRoomThatRunningJobsLeave(t *testing.T) {
 	}
 	half := demandtest.NewJob(1, demandtest.WithTasks(2), func(j *slurm.Job) { j.MemoryPerNode = slurm.Num(7000) })
 	withGPUs := func(n string) *slurm.Job {
-		return demandtest.NewJob(1, func(j *slurm.Job) { j.TRESPerNode = "gres/gpu:" + n })
+		return demandtest.NewJob(1, func(j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.TRESPerNode = "gres/gpu:" + n }) })
 	}
 	for name, tt := range map[string]struct {
 		node    *slurm.Node
@@ -119,7 +119,9 @@ func TestTheRoomThatRunningJobsLeave(t *testing.T) {
 		"two GPUs for a job of two":             {full("MIXED+COMPLETING"), running(has(2, "cpu=2,gres/gpu=2")), withGPUs("2"), 1},
 		"two GPUs for a job of three":           {full("MIXED+COMPLETING"), running(has(2, "cpu=2,gres/gpu=2")), withGPUs("3"), 2},
 		"a job on several nodes is not counted": {full("ALLOCATED"), running(func(j *slurm.Job) { j.NodeCount = slurm.Num(2) }), half, 2},
-		"a job with GPUs of unknown number":     {full("ALLOCATED"), running(func(j *slurm.Job) { j.TRESPerSocket = "gres/gpu:1" }), half, 2},
+		"a job with GPUs of unknown number": {full("ALLOCATED"), running(func(j *slurm.Job) {
+			j.EditDetails(func(d *slurm.JobDetails) { d.TRESPerSocket = "gres/gpu:1" })
+		}), half, 2},
 		"the node is another user's": {demandtest.NewWorker("w1", demandtest.WithState("ALLOCATED"),
 			func(n *slurm.Node) { n.Owner = "ada" }), running(), half, 2},
 	} {
@@ -137,7 +139,9 @@ func TestAnArrayThatTurnsOverNeedsNoThirdNode(t *testing.T) {
 	full := demandtest.WithTasks(4)
 	task := func(id uint32, options ...demandtest.JobOption) *slurm.Job {
 		return demandtest.NewJob(id, append(options, full, demandtest.AsArrayTask(100, uint64(id)),
-			func(j *slurm.Job) { j.ArrayMaxRunning = 2 })...)
+			func(j *slurm.Job) {
+				j.EditDetails(func(d *slurm.JobDetails) { d.ArrayMaxRunning = 2 })
+			})...)
 	}
 	waiting := demandtest.NewJob(100, demandtest.WithArray(100, "3-40", 2), full, demandtest.WithReason("JobArrayTaskLimit"))
 	allocated := func(name string) *slurm.Node { return demandtest.NewWorker(name, demandtest.WithState("ALLOCATED")) }
