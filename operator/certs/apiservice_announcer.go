@@ -20,21 +20,28 @@ type APIServiceAnnouncer struct {
 	Client dynamic.Interface
 	// Namespace and Service name the server's Service.
 	Namespace, Service string
-	// Names are the names of the APIServices of the server. Announce skips one that is absent or
-	// refers to another Service.
+	// Names are the names of the APIServices of the server. Announce skips one that is absent, refers to another
+	// Service, or must not be read: the chart gives no rights for APIs that are switched off, which another server may serve.
 	Names []string
 }
 
 var _ Announcer = (*APIServiceAnnouncer)(nil)
 
-// Announce implements Announcer.
+var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+
+// Announce implements Announcer. It fails if none of the APIServices may be read.
 func (s *APIServiceAnnouncer) Announce(ctx context.Context, caCert []byte) error {
-	services := s.Client.Resource(schema.GroupVersionResource{
-		Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices",
-	})
+	services := s.Client.Resource(apiServices)
+	var forbidden error
+	forbiddenOnes := 0
 	for _, name := range s.Names {
 		found, err := services.Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if apierrors.IsForbidden(err) {
+			forbidden = fmt.Errorf("reading APIService %s: %w", name, err)
+			forbiddenOnes++
 			continue
 		}
 		if err != nil {
@@ -51,6 +58,9 @@ func (s *APIServiceAnnouncer) Announce(ctx context.Context, caCert []byte) error
 		if _, err := services.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			return fmt.Errorf("patching APIService %s: %w", name, err)
 		}
+	}
+	if forbiddenOnes == len(s.Names) {
+		return forbidden
 	}
 	return nil
 }
