@@ -185,8 +185,8 @@ func topID(next uint32, known []*slurm.Job) uint32 {
 // idsPerBlock is how many ids a full reading requests before it looks at the answers.
 const idsPerBlock = 1 << 14
 
-// readStatesOfIDs reads the states of the ids up to top, and of the next ones as long as there are jobs. Where they are fewer than
-// slurmctld counts, it reads the states of all jobs: ids start over after the largest one, and the jobs of a federation have larger ids.
+// readStatesOfIDs reads the states of the ids up to top, and of the next ones as long as there are jobs. Where some may be missing,
+// it reads the states of all jobs: ids start over after the largest one, and the jobs of a federation have larger ids.
 func (d *Reader) readStatesOfIDs(ctx context.Context, p *poll, stats *slurm.Stats, top uint32) error {
 	var all []slurm.JobStatus
 	for from := uint32(1); from <= maxJobID; from += idsPerBlock {
@@ -198,12 +198,36 @@ func (d *Reader) readStatesOfIDs(ctx context.Context, p *poll, stats *slurm.Stat
 			break
 		}
 	}
-	if countUnfinished(all)*10 < (stats.JobsPending+stats.JobsRunning)*9 {
+	after, err := d.source.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	if mayLackJobs(countUnfinished(all), stats, after) {
 		return d.readAllStates(ctx, p)
 	}
 	p.addStates(all)
 	p.compareAll()
 	return nil
+}
+
+// mayLackJobs reports whether slurmctld counted more unfinished jobs before they were read than were found, and jobs that ended or came
+// meanwhile do not explain it. Its gauges may be older than its counters, hence the factor of two.
+func mayLackJobs(found uint64, before, after *slurm.Stats) bool {
+	counted := before.JobsPending + before.JobsRunning
+	if found >= counted {
+		return false
+	}
+	changes := uint64(0)
+	for _, counter := range []func(*slurm.Stats) uint64{
+		func(s *slurm.Stats) uint64 { return s.JobsSubmitted }, func(s *slurm.Stats) uint64 { return s.JobsCompleted },
+		func(s *slurm.Stats) uint64 { return s.JobsCanceled }, func(s *slurm.Stats) uint64 { return s.JobsFailed },
+	} {
+		if counter(after) < counter(before) {
+			return true // the counters have started over
+		}
+		changes += counter(after) - counter(before)
+	}
+	return counted-found > min(2*changes, counted/10)
 }
 
 // countUnfinished counts the rows of jobs and tasks that have not finished.

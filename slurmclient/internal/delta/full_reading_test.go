@@ -142,6 +142,29 @@ func TestAFullReadingFindsJobsByTheirIDs(t *testing.T) {
 	}
 }
 
+func TestMayLackJobs(t *testing.T) {
+	before := &slurm.Stats{JobsPending: 900, JobsRunning: 100, JobsSubmitted: 5000, JobsCompleted: 4000}
+	for name, c := range map[string]struct {
+		found uint64
+		after slurm.Stats
+		want  bool
+	}{
+		"all were found":                         {1000, *before, false},
+		"more were found":                        {1010, slurm.Stats{JobsSubmitted: 5010, JobsCompleted: 4000}, false},
+		"one is missing, and nothing happened":   {999, *before, true},
+		"two are missing, and one has ended":     {998, slurm.Stats{JobsSubmitted: 5000, JobsCompleted: 4001}, false},
+		"three are missing, and one has ended":   {997, slurm.Stats{JobsSubmitted: 5000, JobsCompleted: 4001}, true},
+		"a tenth is missing, and many ended":     {900, slurm.Stats{JobsSubmitted: 5000, JobsCompleted: 4900}, false},
+		"more is missing, and many ended":        {899, slurm.Stats{JobsSubmitted: 5000, JobsCompleted: 4900}, true},
+		"some were cancelled, others failed":     {996, slurm.Stats{JobsSubmitted: 5000, JobsCompleted: 4000, JobsCanceled: 1, JobsFailed: 1}, false},
+		"one is missing, and counters restarted": {999, slurm.Stats{JobsSubmitted: 10, JobsCompleted: 4000}, true},
+	} {
+		if got := mayLackJobs(c.found, before, &c.after); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestCostEstimatesMatchMeasurements(t *testing.T) {
 	for name, c := range map[string]struct{ got, least, most time.Duration }{
 		"20,000 states":   {statesCost(20_000), time.Second, 2 * time.Second},
