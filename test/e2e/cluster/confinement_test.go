@@ -3,10 +3,14 @@
 package cluster
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
@@ -14,25 +18,45 @@ import (
 // machines are the Kubernetes nodes with cgroup v2.
 var machines = []string{"machine-1", "machine-2"}
 
-// TestConfinement runs jobs on two Kubernetes nodes with cgroup v2, each with one worker as by default, and with the cgroup.conf of
-// docs/examples/gpus: a job gets its cores, its memory and its devices, and no more. It runs with -long.
+// TestConfinement runs jobs on two Kubernetes nodes with cgroup v2, each with one worker, with the default values but for the images: a
+// job gets its cores, its memory and its devices, and no more. It runs with -long.
 func TestConfinement(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
-			s := startStackOn(t, version, realkube.Config{Machines: 2})
+			s := startStackOn(t, version, realkube.Config{Machines: len(machines)})
 			for _, node := range machines {
 				_, err := s.kube.Kubectl(t.Context(), "patch", "node", node, "--subresource=status", "--type=merge", "-p",
 					`{"status":{"capacity":{"nvidia.com/gpu":"2"}}}`)
 				must(t, err)
 			}
-			s.runStack("install", append(valuesOfRelease(version), "--values", "testdata/machines.values.yaml", "--values",
-				filepath.Join("..", "..", "..", "docs", "examples", "gpus", "values.yaml"), "--values", "testdata/devices.values.yaml")...)
+			s.runStackWith(s.writeMachineValues(), "install", append(valuesOfRelease(version), "--values", "testdata/machines.values.yaml",
+				"--values", filepath.Join("..", "..", "..", "docs", "examples", "gpus", "values.yaml"),
+				"--values", "testdata/devices.values.yaml")...)
 			s.awaitReady()
 			s.testOneWorkerForEachNode()
 			s.testConfinedJobs()
 			s.runHelm("uninstall", "slurm", "--wait", "--timeout", "5m")
 		})
 	}
+}
+
+// writeMachineValues writes the values for the node without what the machines need not change.
+func (s stackEnv) writeMachineValues() string {
+	s.Helper()
+	text, err := os.ReadFile(nodeValues)
+	must(s.T, err)
+	var values map[string]any
+	must(s.T, yaml.Unmarshal(text, &values))
+	for _, path := range [][]string{{"slurm", "controller", "extraConfMap"}, {"slurm", "configFiles"},
+		{"slurm", "nodesetDefaults", "oversubscribeNode"}} {
+		if _, has, err := unstructured.NestedFieldNoCopy(values, path...); err != nil || !has {
+			s.Fatalf("%s has no %s: %v", nodeValues, strings.Join(path, "."), err)
+		}
+		unstructured.RemoveNestedField(values, path...)
+	}
+	text, err = yaml.Marshal(values)
+	must(s.T, err)
+	return s.writeFile("machines.yaml", text)
 }
 
 // testOneWorkerForEachNode runs a job on two workers, which are on two Kubernetes nodes.

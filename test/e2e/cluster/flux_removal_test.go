@@ -97,7 +97,7 @@ func (e *env) renderFlux() (releases []fluxRelease, chartOf map[string]string) {
 // writeFluxValues writes values of slurm-flux for the images of the node, which the values of slurm-stack have.
 func (e *env) writeFluxValues() string {
 	e.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "hack", "images", "stack.values.yaml"))
+	text, err := os.ReadFile(nodeValues)
 	must(e.T, err)
 	var stack map[string]map[string]any
 	must(e.T, yaml.Unmarshal(text, &stack))

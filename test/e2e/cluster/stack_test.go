@@ -181,11 +181,19 @@ func (s stackEnv) runHelm(args ...string) {
 	}
 }
 
+// nodeValues are values of the chart for the node.
+var nodeValues = filepath.Join("..", "..", "..", "hack", "images", "stack.values.yaml")
+
 // runStack runs Helm on the chart, with the values for the node and those of the test.
 func (s stackEnv) runStack(command string, more ...string) {
 	s.Helper()
-	s.runHelm(append([]string{command, "slurm", filepath.Join(charts, "slurm-stack"),
-		"--values", filepath.Join("..", "..", "..", "hack", "images", "stack.values.yaml"),
+	s.runStackWith(nodeValues, command, more...)
+}
+
+// runStackWith runs Helm on the chart, with values of the Kubernetes nodes and those of the test.
+func (s stackEnv) runStackWith(nodeValues, command string, more ...string) {
+	s.Helper()
+	s.runHelm(append([]string{command, "slurm", filepath.Join(charts, "slurm-stack"), "--values", nodeValues,
 		"--values", "testdata/stack.values.yaml"}, more...)...)
 }
 
