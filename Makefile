@@ -102,7 +102,7 @@ e2e-cluster: go-present ## Run the suite of Slurm clusters made from custom reso
 	hack/test cluster
 
 .PHONY: e2e-charts
-e2e-charts: go-present ## Install slurm-stack on a real Kubernetes, run a job, upgrade and remove it (root on Debian)
+e2e-charts: go-present ## Install slurm-stack with its defaults on real Kubernetes: jobs, two stacks, cgroup v2, removal (root on Debian)
 	hack/test charts
 
 .PHONY: e2e-hybrid

@@ -86,9 +86,9 @@ func (s stackEnv) testConfinedJobs() {
 		{"a job has its memory", "COMPLETED", []string{"--mem", "300", "--wrap", "head -c 100M /dev/zero | tail >/dev/null"}},
 		{"a job has no more memory", "OUT_OF_MEMORY", []string{"--mem", "50", "--wrap", "head -c 300M /dev/zero | tail >/dev/null; " +
 			"grep . " + folder + "/../memory.max"}},
-		{"a job opens its device", "COMPLETED", []string{"-p", "h100", "--gres=gpu:h100:1", "--wrap", "head -c 1 /dev/vcs"}},
-		{"a job opens no device of others", "FAILED", []string{"-p", "h100", "--gres=gpu:h100:1", "--wrap", "head -c 1 /dev/vcsa"}},
-		{"a job without GPU opens none", "FAILED", []string{"-p", "h100", "--wrap", "head -c 1 /dev/vcs"}},
+		{"a job opens its device", "COMPLETED", []string{"-p", "h100", "--gres=gpu:h100:1", "--wrap", "head -c 1 /dev/full"}},
+		{"a job opens no device of others", "FAILED", []string{"-p", "h100", "--gres=gpu:h100:1", "--wrap", "head -c 1 /dev/zero"}},
+		{"a job without GPU opens none", "FAILED", []string{"-p", "h100", "--wrap", "head -c 1 /dev/full"}},
 	} {
 		s.Logf("%s: %s", tc.name, strings.Join(tc.args, " "))
 		s.awaitState(s.submit(tc.args...), tc.want)
