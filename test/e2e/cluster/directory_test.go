@@ -17,24 +17,14 @@ import (
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/operator/sshd"
 	"github.com/slurmtide/slurmtide/test/harness/process"
-	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
-// TestDirectory gives slurmctld and slurmrestd the users of an LDAP server while a job of one of them runs.
+// TestDirectory gives slurmctld and slurmrestd the users of an LDAP server while a job of one of them runs. It runs with -long, on each
+// release. e2e/slurm/config has the guard of reservations in short.
 func TestDirectory(t *testing.T) {
-	if missing := realkube.MissingNodeRequirement(); missing != "" {
-		t.Skip(missing)
-	}
-	var namespaces []string
-	for _, version := range versions {
-		namespaces = append(namespaces, namespaceOf("cluster.yaml", version))
-	}
-	kube := startKube(t, namespaces)
+	kube := startLong(t, "cluster.yaml")
 	must(t, kube.LoadImages(t.Context(), "slurm-exporter"))
 	for _, version := range versions {
-		if !isTestedWhole(version) {
-			continue
-		}
 		t.Run(version, func(t *testing.T) {
 			e := startSlurm(t, kube, version, "cluster.yaml", "ldap.yaml", "login.yaml")
 			e.awaitLogin()
