@@ -173,13 +173,14 @@ func (d *Reader) readAllStates(ctx context.Context, p *poll) error {
 // topID returns the largest id that a job may have, 0 if unknown. next is the id of the next job, 0 if unknown: known jobs may have
 // larger ones if ids have started over. Jobs of a federation have ids of which slurmctld does not say the next one.
 func topID(next uint32, known []*slurm.Job) uint32 {
-	if next == 0 || len(known) == 0 {
-		return next
+	top := next
+	if next > 0 && len(known) > 0 {
+		top = max(next, known[len(known)-1].ID)
 	}
-	if top := max(next, known[len(known)-1].ID); top <= maxJobID {
-		return top
+	if top > maxJobID {
+		return 0
 	}
-	return 0
+	return top
 }
 
 // idsPerBlock is how many ids a full reading requests before it looks at the answers.
@@ -205,6 +206,7 @@ func (d *Reader) readStatesOfIDs(ctx context.Context, p *poll, stats *slurm.Stat
 	if mayLackJobs(countUnfinished(all), stats, after) {
 		return d.readAllStates(ctx, p)
 	}
+	p.firstUnread = top
 	p.addStates(all)
 	p.compareAll()
 	return nil
@@ -230,10 +232,18 @@ func mayLackJobs(found uint64, before, after *slurm.Stats) bool {
 	return counted-found > min(2*changes, counted/10)
 }
 
-// countUnfinished counts the rows of jobs and tasks that have not finished.
+// countUnfinished counts the jobs and tasks that have not finished. The id of an array has rows of its split tasks, too, which their own
+// ids have again.
 func countUnfinished(rows []slurm.JobStatus) (n uint64) {
+	type task struct {
+		id         uint32
+		task, part slurm.Number
+		tasks      string
+	}
+	counted := make(map[task]bool, len(rows))
 	for _, r := range rows {
-		if !r.State.Base.Finished() {
+		if key := (task{r.ID, r.TaskID, r.HetOffset, r.Tasks}); !r.State.Base.Finished() && !counted[key] {
+			counted[key] = true
 			n++
 		}
 	}

@@ -98,12 +98,13 @@ func TestTheLargestIDThatAJobMayHave(t *testing.T) {
 		known []*slurm.Job
 		want  uint32
 	}{
-		"nothing is known":          {0, nil, 0},
-		"the next id is unknown":    {0, []*slurm.Job{jobIn(5, "PENDING")}, 0},
-		"no job is known":           {9, nil, 9},
-		"all jobs have smaller ids": {9, []*slurm.Job{jobIn(5, "PENDING")}, 9},
-		"the ids have started over": {9, []*slurm.Job{jobIn(5, "PENDING"), jobIn(maxJobID, "PENDING")}, maxJobID},
-		"a federation":              {9, []*slurm.Job{jobIn(5, "PENDING"), jobIn(1<<27, "PENDING")}, 0},
+		"nothing is known":             {0, nil, 0},
+		"the next id is unknown":       {0, []*slurm.Job{jobIn(5, "PENDING")}, 0},
+		"no job is known":              {9, nil, 9},
+		"the next one of a federation": {1<<26 | 77, nil, 0},
+		"all jobs have smaller ids":    {9, []*slurm.Job{jobIn(5, "PENDING")}, 9},
+		"the ids have started over":    {9, []*slurm.Job{jobIn(5, "PENDING"), jobIn(maxJobID, "PENDING")}, maxJobID},
+		"a federation":                 {9, []*slurm.Job{jobIn(5, "PENDING"), jobIn(1<<27, "PENDING")}, 0},
 	} {
 		if got := topID(c.next, c.known); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)

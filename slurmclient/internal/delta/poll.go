@@ -32,6 +32,9 @@ type poll struct {
 	vanished, unfinished int
 	// newestComplete is the newest id up to which every record is known.
 	newestComplete uint32
+	// firstUnread is the first id of which no job existed before the ids were read, 0 if they were not read one by one. Jobs that
+	// came meanwhile may be missing from there on.
+	firstUnread uint32
 }
 
 // arrayTask identifies a task by the job id of its array and its index.
@@ -318,7 +321,7 @@ func (p *poll) missedIDs(before uint32, rows []slurm.JobStatus) []uint32 {
 
 // nextCursor returns the id after which the next window begins. After a full reading it is the id of
 // the job that was submitted last, among the jobs whose state was read, since ids may have started
-// over.
+// over, but before firstUnread.
 func (p *poll) nextCursor(cursor uint32, full bool) uint32 {
 	if !full {
 		return max(cursor, p.newestComplete)
@@ -335,6 +338,9 @@ func (p *poll) nextCursor(cursor uint32, full bool) uint32 {
 	}
 	if last == nil {
 		return 0
+	}
+	if p.firstUnread > 0 {
+		return min(last.ID, p.firstUnread-1)
 	}
 	return last.ID
 }
