@@ -66,7 +66,8 @@ func keysResources(daemon corev1.ResourceRequirements) corev1.ResourceRequiremen
 	limit, limited := daemon.Limits[corev1.ResourceCPU]
 	request, requested := daemon.Requests[corev1.ResourceCPU]
 	if !limited || requested && request.Cmp(limit) < 0 {
-		limits[corev1.ResourceCPU] = resource.MustParse("100m")
+		// A LimitRange may bound the ratio of both (maxLimitRequestRatio).
+		requests[corev1.ResourceCPU], limits[corev1.ResourceCPU] = resource.MustParse("25m"), resource.MustParse("100m")
 	}
 	return corev1.ResourceRequirements{Requests: requests, Limits: limits}
 }

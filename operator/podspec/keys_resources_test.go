@@ -14,21 +14,19 @@ func TestKeysResources(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		daemon corev1.ResourceRequirements
-		want   string
+		want   [2]string // the request and the limit of CPUs
 	}{
-		{"none", corev1.ResourceRequirements{}, "100m"},
-		{"a request", corev1.ResourceRequirements{Requests: cpus("2")}, "100m"},
-		{"a limit alone, which is the request", corev1.ResourceRequirements{Limits: cpus("2")}, "10m"},
-		{"equal ones", corev1.ResourceRequirements{Requests: cpus("2000m"), Limits: cpus("2")}, "10m"},
-		{"a lower request", corev1.ResourceRequirements{Requests: cpus("100m"), Limits: cpus("2")}, "100m"},
+		{"none", corev1.ResourceRequirements{}, [2]string{"25m", "100m"}},
+		{"a request", corev1.ResourceRequirements{Requests: cpus("2")}, [2]string{"25m", "100m"}},
+		{"a limit alone, which is the request", corev1.ResourceRequirements{Limits: cpus("2")}, [2]string{"10m", "10m"}},
+		{"equal ones", corev1.ResourceRequirements{Requests: cpus("2000m"), Limits: cpus("2")}, [2]string{"10m", "10m"}},
+		{"a lower request", corev1.ResourceRequirements{Requests: cpus("100m"), Limits: cpus("2")}, [2]string{"25m", "100m"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := keysResources(tc.daemon)
-			if limit := got.Limits[corev1.ResourceCPU]; limit.String() != tc.want {
-				t.Errorf("limit of CPUs = %v, want %v", &limit, tc.want)
-			}
-			if request := got.Requests[corev1.ResourceCPU]; request.String() != "10m" {
-				t.Errorf("request of CPUs = %v, want 10m", &request)
+			request, limit := got.Requests[corev1.ResourceCPU], got.Limits[corev1.ResourceCPU]
+			if cpus := [2]string{request.String(), limit.String()}; cpus != tc.want {
+				t.Errorf("request and limit of CPUs = %v, want %v", cpus, tc.want)
 			}
 		})
 	}

@@ -51,6 +51,17 @@ func ShareDetails(d JobDetails) SharedDetails {
 	return SharedDetails{&d}
 }
 
+// TextBytes returns the size of all texts.
+func (d *JobDetails) TextBytes() int {
+	n := 0
+	for _, text := range []string{d.ReasonText, d.HetJobIDs, d.ScheduledNodes, d.RequiredNodes, d.ExcludedNodes, d.Features, d.Prefer,
+		d.Shared, d.GRESAllocated, d.TRESPerJob, d.TRESPerNode, d.TRESPerSocket, d.TRESPerTask, d.MemoryPerTRES, d.Siblings, d.Licenses,
+		d.Reservation, d.Network, d.Flags} {
+		n += len(text)
+	}
+	return n
+}
+
 // Details returns a copy of the fields.
 func (s SharedDetails) Details() JobDetails {
 	if s.shared == nil {

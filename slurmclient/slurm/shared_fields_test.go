@@ -111,3 +111,16 @@ func TestAJobIsSmall(t *testing.T) {
 		t.Errorf("a Job has %d bytes, want at most 320", size)
 	}
 }
+
+func TestTextBytesCountsEveryText(t *testing.T) {
+	fields := reflect.TypeFor[JobDetails]()
+	for i := range fields.NumField() {
+		var d JobDetails
+		if field := reflect.ValueOf(&d).Elem().Field(i); field.Kind() == reflect.String {
+			field.SetString("text")
+			if got := d.TextBytes(); got != 4 {
+				t.Errorf("TextBytes() = %d with 4 bytes in %s", got, fields.Field(i).Name)
+			}
+		}
+	}
+}

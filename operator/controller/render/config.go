@@ -28,7 +28,7 @@ func withoutSystemd(text string) string {
 		case "ignoresystemd", "include":
 			return text
 		case "cgroupplugin":
-			if strings.EqualFold(setting.Value, "disabled") {
+			if strings.EqualFold(setting.Value, "disabled") || strings.EqualFold(setting.Value, "cgroup/v1") {
 				return text
 			}
 		}

@@ -12,6 +12,7 @@ func TestWithoutSystemd(t *testing.T) {
 		{"with systemd", "IgnoreSystemd=no\n", "IgnoreSystemd=no\n"},
 		{"a plugin", "CgroupPlugin=cgroup/v2\n", "IgnoreSystemd=yes\nCgroupPlugin=cgroup/v2\n"},
 		{"no cgroups", "CgroupPlugin=Disabled\n", "CgroupPlugin=Disabled\n"},
+		{"cgroups without systemd", "CgroupPlugin=cgroup/v1\n", "CgroupPlugin=cgroup/v1\n"},
 		{"another file", "Include site.conf\n", "Include site.conf\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

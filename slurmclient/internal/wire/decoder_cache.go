@@ -14,7 +14,7 @@ type decoderCache[T any] struct {
 }
 
 // maxCachedDecoders limits how many decoders are kept: as many as are in use at a time.
-const maxCachedDecoders = 16
+const maxCachedDecoders = 28
 
 // decodeList decodes an answer with a cached decoder, or with a fresh one while all are in use.
 func (s *decoderCache[T]) decodeList(

@@ -31,13 +31,20 @@ func (s *jobSharer) complete(in *Interner, j *jobRecord) {
 }
 
 func (in *Interner) shareOwner(o *slurm.JobOwner) slurm.SharedOwner {
+	if len(o.UserName)+len(o.GroupName)+len(o.Account)+len(o.QOS) > maxInternedText {
+		return slurm.ShareOwner(*o)
+	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.owners.share(maphash.Comparable(in.seed, *o), func(s slurm.SharedOwner) bool { return s.HasOwner(o) },
 		func() slurm.SharedOwner { return slurm.ShareOwner(*o) })
 }
 
+// shareDetails keeps no long texts, of which a table would hold gigabytes: neighbours alone share them.
 func (in *Interner) shareDetails(d *slurm.JobDetails) slurm.SharedDetails {
+	if d.TextBytes() > maxInternedText {
+		return slurm.ShareDetails(*d)
+	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.details.share(maphash.Comparable(in.seed, *d), func(s slurm.SharedDetails) bool { return s.HasDetails(d) },

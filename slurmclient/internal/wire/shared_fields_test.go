@@ -127,3 +127,20 @@ func TestDetailsWithTheSameHashAreNotConfused(t *testing.T) {
 		}
 	}
 }
+
+func TestLongSharedTextsAreNotKept(t *testing.T) {
+	in := NewInterner()
+	for list := range 50 {
+		var records []string
+		for id := range 50 {
+			records = append(records, fmt.Sprintf(`{"job_id":%d,"state_description":"%d-%d%s"}`, id+1, list, id, strings.Repeat("x", 2000)))
+		}
+		answer := `{"jobs":[` + strings.Join(records, ",") + `]}`
+		if _, err := DecodeJobs(strings.NewReader(answer), in, func(*slurm.Job) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kept := len(in.details.young) + len(in.details.old); kept > 0 {
+		t.Errorf("%d values with long texts are kept", kept)
+	}
+}
