@@ -137,6 +137,9 @@ func TestMigrateFromPrometheusAdapter(t *testing.T) {
 	e.awaitRequired(t, 2)
 	p.next(t, "--filename gpu-hpa.yaml")
 	e.requireHPAHolds(t, 2)
+	p.next(t, "externalMetrics.enabled=false")
+	e.syncPods(t)
+	e.requireHPAHolds(t, 2)
 	e.watch.require(0)
 	e.cancel(t, jobs)
 	e.requireNodesAreCounted(t)
@@ -145,7 +148,11 @@ func TestMigrateFromPrometheusAdapter(t *testing.T) {
 	e.awaitReplicas(t, 2)
 	e.awaitRunning(t, 2)
 	e.watch.require(2)
-	p.next(t, "customMetrics.enabled=false") // the way back
+	p.next(t, "externalMetrics.enabled=true") // the way back
+	e.syncPods(t)
+	p.next(t, "--filename gpu-external.yaml")
+	e.requireHPAHolds(t, 2)
+	p.next(t, "customMetrics.enabled=false")
 	e.syncPods(t)
 	p.next(t, "helm upgrade --install prometheus-adapter")
 	e.syncPods(t)
