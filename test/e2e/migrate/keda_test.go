@@ -10,16 +10,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
 const kedaNamespace = "keda"
 
-// shorter are the times and the maximum of the page's manifests, and those of the test.
-var shorterScaledObject = []string{"pollingInterval: 30", "pollingInterval: 1", "cooldownPeriod: 300", "cooldownPeriod: 3",
-	"maxReplicaCount: 20", "maxReplicaCount: 6"}
+// zeroAfter is the annotation that the page's way back removes.
+const zeroAfter = v1beta1.AnnotationZeroAfter
 
-// shorterHPA is the same for manifests of HPAs.
+// testScaledObject are the times and the maximum of the page's manifest, and those of the test, whose HPA also has another name than KEDA's
+// default.
+var testScaledObject = []string{"pollingInterval: 30", "pollingInterval: 1", "cooldownPeriod: 300", "cooldownPeriod: 3",
+	"maxReplicaCount: 20", "maxReplicaCount: 6\n  advanced: {horizontalPodAutoscalerConfig: {name: keda-hpa-workers}}"}
+
+// shorterHPA are the window and the maximum of the manifests of HPAs, and those of the test.
 var shorterHPA = []string{"stabilizationWindowSeconds: 120", "stabilizationWindowSeconds: 3", "maxReplicas: 20", "maxReplicas: 6"}
 
 // installKEDA makes a chart of KEDA's manifests, and installs it as the release that the page knows. It returns the chart's folder.
@@ -76,7 +81,7 @@ func TestMigrateFromKEDA(t *testing.T) {
 	p := openPage(t, e, "docs/migrate-from-keda.md", standIn{
 		"helm upgrade --install keda keda --repo https://kedacore.github.io/charts", "helm upgrade --install keda " + chart})
 	all := slices.Clone(p.blocks)
-	must(t, e.Kube.Apply(t.Context(), replaceAll(t, p.yaml[0], shorterScaledObject...)))
+	must(t, e.Kube.Apply(t.Context(), replaceAll(t, p.yaml[0], testScaledObject...)))
 	e.requireJobsAreCounted(t) // before
 
 	p.next(t, "go install")
@@ -106,10 +111,14 @@ func TestMigrateFromKEDA(t *testing.T) {
 	e.awaitReplicas(t, 2)
 	e.awaitRunning(t, 2)
 	e.watch.require(2)
+	p.next(t, "--filename gpu-hpa.yaml --dry-run=server")
 	p.next(t, "kubectl delete scaledobject gpu")
-	p.next(t, "kubectl apply --namespace slurm --filename gpu-hpa.yaml")
+	if hpas := e.kubectl(t, "get", "hpa", "--namespace", namespace, "--output=name"); hpas != "" {
+		t.Errorf("the page's command does not wait for the end of KEDA's HPA: %s", hpas)
+	}
+	p.next(t, "kubectl scale nodeset gpu")
 	e.requireHPAHolds(t, 2)
-	if out := p.next(t, "kubectl get hpa"); strings.Contains(out, "keda-hpa-gpu") {
+	if out := p.next(t, "kubectl get hpa"); strings.Contains(out, "keda-hpa-") {
 		t.Error("KEDA's HPA is still there")
 	}
 	e.watch.require(0)
@@ -129,7 +138,12 @@ func TestMigrateFromKEDA(t *testing.T) {
 	p.next(t, "helm upgrade --install keda") // the way back
 	e.syncPods(t)
 	e.awaitAPI(t, "v1beta1.external.metrics.k8s.io")
+	e.kubectl(t, "annotate", "nodeset", nodeSet, "--namespace", namespace, zeroAfter+"=10m")
 	p.next(t, "kubectl delete hpa gpu")
+	annotations := e.kubectl(t, "get", "nodeset", nodeSet, "--namespace", namespace, "--output=jsonpath={.metadata.annotations}")
+	if strings.Contains(annotations, zeroAfter) {
+		t.Errorf("the NodeSet still has the annotation: %s", annotations)
+	}
 	e.awaitKEDA(t)
 	third := e.submit(t, 1, "--exclusive")
 	e.awaitReplicas(t, 3)
@@ -140,7 +154,7 @@ func TestMigrateFromKEDA(t *testing.T) {
 
 	t.Run("a NodeSet at zero", func(t *testing.T) {
 		p.run(t, find(t, all, "kubectl delete scaledobject gpu"), "")
-		p.run(t, find(t, all, "--filename gpu-hpa.yaml"), "")
+		p.run(t, find(t, all, "kubectl scale nodeset gpu"), "")
 		e.awaitReplicas(t, 0) // the HPA has taken it there itself
 		e.requireNodesAreCounted(t)
 		p.run(t, find(t, all, "kubectl delete hpa gpu"), "")

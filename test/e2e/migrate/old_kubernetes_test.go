@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
-// TestHPAsBeforeKubernetes137 applies the HPAs of the pages where HPAScaleToZero is off, as it was before Kubernetes 1.37. That older
-// versions know their fields is tested in test/integration/charts.
+// TestHPAsBeforeKubernetes137 tries the HPAs of the pages, as the pages do, and applies them where HPAScaleToZero is off, as it was before
+// Kubernetes 1.37. That older versions know their fields is tested in test/integration/charts.
 func TestHPAsBeforeKubernetes137(t *testing.T) {
 	if !*long {
 		t.Skip("it takes minutes, run it with -long")
@@ -28,12 +28,15 @@ func TestHPAsBeforeKubernetes137(t *testing.T) {
 		"required-nodes-before-1.37.yaml": true, "required-nodes-before-1.33.yaml": true,
 	} {
 		t.Run(file, func(t *testing.T) {
-			_, err := c.Kube.Kubectl(t.Context(), "apply", "--filename", filepath.Join("..", "..", "..", "docs", "examples", "hpa", file))
-			switch {
-			case applies:
-				must(t, err)
-			case err == nil || !strings.Contains(err.Error(), "spec.minReplicas"):
-				t.Errorf("the error is %v, want one about spec.minReplicas", err)
+			path := filepath.Join("..", "..", "..", "docs", "examples", "hpa", file)
+			for _, mode := range []string{"server", "none"} {
+				_, err := c.Kube.Kubectl(t.Context(), "apply", "--filename", path, "--dry-run="+mode)
+				switch {
+				case applies:
+					must(t, err)
+				case err == nil || !strings.Contains(err.Error(), "spec.minReplicas"):
+					t.Errorf("with --dry-run=%s the error is %v, want one about spec.minReplicas", mode, err)
+				}
 			}
 		})
 	}
