@@ -70,14 +70,14 @@ func (s SharedDetails) Details() JobDetails {
 	return *s.shared
 }
 
-// EditDetails lets edit change a copy of the fields, which replaces those of this job. Other jobs keep theirs.
+// EditDetails lets edit change a copy of the fields, which this job gets. Other jobs keep theirs.
 func (s *SharedDetails) EditDetails(edit func(d *JobDetails)) {
 	d := s.Details()
 	edit(&d)
 	*s = ShareDetails(d)
 }
 
-// HasDetails reports whether the fields equal those of d.
+// HasDetails reports whether the fields equal d's.
 func (s SharedDetails) HasDetails(d *JobDetails) bool {
 	if s.shared == nil {
 		return *d == JobDetails{}

@@ -32,14 +32,14 @@ func (s SharedOwner) Owner() JobOwner {
 	return *s.shared
 }
 
-// EditOwner lets edit change a copy of the fields, which replaces those of this job. Other jobs keep theirs.
+// EditOwner lets edit change a copy of the fields, which this job gets. Other jobs keep theirs.
 func (s *SharedOwner) EditOwner(edit func(o *JobOwner)) {
 	o := s.Owner()
 	edit(&o)
 	*s = ShareOwner(o)
 }
 
-// HasOwner reports whether the fields equal those of o.
+// HasOwner reports whether the fields equal o's.
 func (s SharedOwner) HasOwner(o *JobOwner) bool {
 	if s.shared == nil {
 		return *o == JobOwner{}

@@ -184,13 +184,13 @@ func (s stackEnv) runHelm(args ...string) {
 // nodeValues are values of the chart for the node.
 var nodeValues = filepath.Join("..", "..", "..", "hack", "images", "stack.values.yaml")
 
-// runStack runs Helm on the chart, with the values for the node and those of the test.
+// runStack runs Helm on the chart, with the values for the node and of the test.
 func (s stackEnv) runStack(command string, more ...string) {
 	s.Helper()
 	s.runStackWith(nodeValues, command, more...)
 }
 
-// runStackWith runs Helm on the chart, with values of the Kubernetes nodes and those of the test.
+// runStackWith runs Helm on the chart, with values of the Kubernetes nodes and of the test.
 func (s stackEnv) runStackWith(nodeValues, command string, more ...string) {
 	s.Helper()
 	s.runHelm(append([]string{command, "slurm", filepath.Join(charts, "slurm-stack"), "--values", nodeValues,
