@@ -24,8 +24,10 @@ import (
 // on the node where it runs, though the node still looks idle, or as a pending job, where the node
 // has work that the job list does not show yet (Snapshot.BusySinceJobs).
 //
-// Jobs that ended up to 30 s ago are about to leave their nodes: a pending job can be planned there, even if the node is still
-// COMPLETING. A node that completes a job for longer counts as used.
+// Jobs that ended up to 30 s ago are about to leave their nodes. Where such a node has no room, pending jobs can be planned there after
+// all other nodes. If it is COMPLETING, they get what its record shows as free. If the record does not show the end yet, they get the
+// whole node, unless other jobs have it or its use is not explained by the jobs that ended. A node that completes a job for longer counts
+// as used.
 //
 // Compute finds the requested nodes in three steps. It assigns each eligible job the node shape of
 // which the job needs fewest nodes, in the first pool that could run it. It packs all jobs on new,

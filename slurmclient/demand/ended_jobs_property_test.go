@@ -24,15 +24,23 @@ func withEndedJobs(r *rand.Rand, s *slurmclient.Snapshot, ago slurm.Time) *slurm
 		j := demandtest.NewJob(uint32(9000+i), demandtest.RunningOn(n.Name))
 		j.State = slurm.JobState{Base: pickOne(r, slurm.JobCompleted, slurm.JobFailed, slurm.JobCancelled),
 			Flags: pickOne(r, slurm.JobCompleting, 0)}
-		j.EndTime = demandtest.Noon - ago
+		j.EndTime, j.CPUs = demandtest.Noon-ago, slurm.Num(pickOne(r, 1, uint64(n.AllocCPUs), uint64(n.AllocCPUs)))
 		out.Jobs.Value = append(out.Jobs.Value, j)
-		if n.State.Base == slurm.NodeMixed || n.State.Base == slurm.NodeAllocated {
-			node := *n
-			node.State.Flags |= pickOne(r, slurm.NodeCompleting, 0)
-			out.Nodes.Value[i] = &node
+		if n.State.Allocated() && r.IntN(2) == 0 {
+			out.Nodes.Value[i] = completing(r, *n)
 		}
 	}
 	return &out
+}
+
+// completing returns a node once jobs have ended there: slurmctld has freed what they had.
+func completing(r *rand.Rand, n slurm.Node) *slurm.Node {
+	n.State.Base, n.State.Flags = slurm.NodeMixed, n.State.Flags|slurm.NodeCompleting
+	n.AllocCPUs = pickOne(r, 0, 0, n.AllocCPUs/2)
+	if n.AllocCPUs == 0 {
+		n.State.Base, n.AllocMemoryMiB, n.GRESUsed = slurm.NodeIdle, 0, ""
+	}
+	return &n
 }
 
 // withoutEnded returns the snapshot without the jobs that have finished.

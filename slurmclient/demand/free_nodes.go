@@ -65,7 +65,7 @@ func (p *planner) readRoom(m *model.NodeState, free model.Amounts) (empty bool, 
 	case m.BeforeWork != nil:
 		n, work = m.BeforeWork, false
 	case m.AfterEnds != nil:
-		n, work, state = m.AfterEnds, false, model.FreeSoon
+		n, work, state = m.AfterEnds, m.AfterEnds.State.Allocated(), model.FreeSoon
 	}
 	if empty = !work && n.AllocCPUs == 0 && n.AllocMemoryMiB == 0; empty && m.AfterEnds == nil {
 		state = m.FreeState

@@ -37,16 +37,31 @@ type allocation struct {
 	model.Amounts
 }
 
-// chooseNodes finds nodes for one job, or returns false. Nodes of a higher weight are considered
-// only where the nodes of lower weight are not enough.
+// chooseNodes finds nodes for one job, or returns false. If some node is only free soon, it first tries the nodes that are ready or
+// boot: a booting node must not stay unused because another one is free soon.
 func (c *nodeChoice) chooseNodes() bool {
 	c.workLeft -= len(c.simNodes)
+	anySoon := false
 	for i := range c.simNodes {
 		if cpus := c.offeredCPUs(i); cpus > 0 {
 			c.offers = append(c.offers, nodeOffer{i, cpus, max(1, c.Shapes[c.simNodes[i].shape].Weight)})
+			anySoon = anySoon || c.simNodes[i].freeState == model.FreeSoon
 		}
 	}
 	all := c.offers
+	return anySoon && c.chooseByWeight(c.withoutLater(all)) || c.chooseByWeight(all)
+}
+
+// withoutLater returns the offers without those of nodes that are free soon or new.
+func (c *nodeChoice) withoutLater(offers []nodeOffer) []nodeOffer {
+	return slices.DeleteFunc(slices.Clone(offers), func(o nodeOffer) bool {
+		n := &c.simNodes[o.node]
+		return n.newRank > 0 || n.freeState == model.FreeSoon
+	})
+}
+
+// chooseByWeight tries the offers. Nodes of a higher weight are considered only where the nodes of lower weight are not enough.
+func (c *nodeChoice) chooseByWeight(all []nodeOffer) bool {
 	var weights []uint32
 	for _, o := range all {
 		weights = append(weights, o.weight)

@@ -67,7 +67,8 @@ type NodeState struct {
 	// BeforeWork is the node as it was when jobs were read, if it got work since: pending jobs of
 	// that list can be the jobs that it runs. nil if the node is unchanged.
 	BeforeWork *slurm.Node
-	// AfterEnds is the node as it will be once the jobs have left it that ended a short time ago; nil if there are none.
+	// AfterEnds is the record that counts for pending jobs on a node without room that jobs left a short time ago; nil if they make no
+	// room.
 	AfterEnds *slurm.Node
 }
 
@@ -122,7 +123,7 @@ func (c *Cluster) AddNodes(s *slurmclient.Snapshot, now slurm.Time, q *queue) {
 	known := ExpandHostlists(q.startedNodes)
 	reserved := ExpandHostlists(reservedNodes(s, now))
 	starts := c.reservationStarts(s, now)
-	remaining := remainingWorkByNode(now, s.Jobs.Value)
+	left := leftNodesByName(now, s.Jobs.Value)
 	var last *slurm.Node
 	at, pool := -1, NoPool
 	for _, n := range s.Nodes.Value {
@@ -135,9 +136,9 @@ func (c *Cluster) AddNodes(s *slurmclient.Snapshot, now slurm.Time, q *queue) {
 		m.HasRoom = hasRoom(n, m.Use, reserved[n.Name])
 		if e, ok := s.BusySinceJobs[n.Name]; ok && m.Use == UseBusy && !known[n.Name] && !reserved[n.Name] {
 			m.BeforeWork, m.HasRoom = nodeBeforeWork(e.Before), true
-		} else if m.Use == UseBusy && !held[n.Name] {
-			m.AfterEnds = nodeAfterEnds(n, remaining[n.Name], reserved[n.Name])
-			m.HasRoom = m.HasRoom || m.AfterEnds != nil
+		} else if m.Use == UseBusy && !m.HasRoom && !held[n.Name] {
+			m.AfterEnds = c.Shapes[at].recordAfterEnds(n, left[n.Name], reserved[n.Name])
+			m.HasRoom = m.AfterEnds != nil
 		}
 		c.countInPool(&m, held[n.Name], reserved[n.Name], starts[n.Name], now)
 		c.Nodes = append(c.Nodes, m)

@@ -35,7 +35,7 @@ func (c *Cluster) UsedCPUs(m *NodeState) map[int]uint64 {
 		return nil
 	}
 	used := c.runningCPUs[m.Node.Name]
-	if len(used) == 1 && m.Node.AllocCPUs > 0 && m.AfterEnds == nil {
+	if len(used) == 1 && m.Node.AllocCPUs > 0 {
 		for part := range used {
 			return map[int]uint64{part: uint64(m.Node.AllocCPUs)}
 		}

@@ -20,51 +20,71 @@ const leavingTime = 30 * time.Second
 // no node counts as left.
 const maxLeftNames = 1 << 18
 
-// remainingWork is what jobs have of a node that other jobs left a short time ago.
-type remainingWork struct {
-	jobs        int
-	cpus        uint64
-	memory      uint64
-	gres        map[string]uint64
-	isUncounted bool // what some job has of the node is unknown
+// leftNode is a node that jobs left a short time ago. otherJobsRun is whether other jobs are running or suspended there.
+type leftNode struct {
+	ended        []*slurm.Job
+	otherJobsRun bool
 }
 
-// remainingWorkByNode returns the remaining work of every node that jobs left a short time ago, by name. Nodes on which a job
-// still completes that ended earlier are not among them.
-func remainingWorkByNode(now slurm.Time, jobs []*slurm.Job) map[string]*remainingWork {
-	work, names := map[string]*remainingWork{}, 0
-	for _, j := range jobs {
-		if j.Nodes != "" && isLeaving(now, j) {
-			for name := range nodeNamesOf(j) {
-				if names++; names > maxLeftNames {
-					return nil
-				}
-				work[name] = &remainingWork{}
-			}
-		}
-	}
-	if len(work) == 0 {
+// leftNodesByName returns the nodes that jobs left a short time ago, except those that a job leaves for longer. It returns none if the
+// nodes of some other job are unknown.
+func leftNodesByName(now slurm.Time, jobs []*slurm.Job) map[string]*leftNode {
+	left, names := nodesOfEndedJobs(now, jobs)
+	if len(left) == 0 {
 		return nil
 	}
 	for _, j := range jobs {
-		if j.Nodes == "" || isLeaving(now, j) || !occupancy.HoldsNodes(j) {
+		if isLeaving(now, j) || !occupancy.HoldsNodes(j) {
 			continue
 		}
-		isActive := j.State.Base == slurm.JobRunning || j.State.Base == slurm.JobSuspended
-		for name := range nodeNamesOf(j) {
+		nodes, ok := nodeNamesOf(j)
+		if !ok {
+			return nil
+		}
+		runs := j.State.Base == slurm.JobRunning || j.State.Base == slurm.JobSuspended
+		for name := range nodes {
 			if names++; names > maxLeftNames {
 				return nil
 			}
-			switch w := work[name]; {
-			case w == nil:
-			case isActive:
-				w.addJob(j)
+			switch n := left[name]; {
+			case n == nil:
+			case runs:
+				n.otherJobsRun = true
 			default:
-				delete(work, name)
+				delete(left, name)
 			}
 		}
 	}
-	return work
+	return left
+}
+
+// nodesOfEndedJobs returns the nodes of the jobs that ended a short time ago, and how many names their lists have; no nodes if there are
+// too many.
+func nodesOfEndedJobs(now slurm.Time, jobs []*slurm.Job) (left map[string]*leftNode, names int) {
+	left = map[string]*leftNode{}
+	for _, j := range jobs {
+		if j.Nodes == "" || !isLeaving(now, j) {
+			continue
+		}
+		nodes, _ := nodeNamesOf(j)
+		for name := range nodes {
+			if names++; names > maxLeftNames {
+				return nil, names
+			}
+			if left[name] == nil {
+				left[name] = &leftNode{}
+			}
+			left[name].addEnded(j)
+		}
+	}
+	return left, names
+}
+
+// addEnded adds a job once, though its list may name the node several times.
+func (n *leftNode) addEnded(j *slurm.Job) {
+	if last := len(n.ended) - 1; last < 0 || n.ended[last] != j {
+		n.ended = append(n.ended, j)
+	}
 }
 
 // isLeaving reports whether a job ended a short time ago.
@@ -72,58 +92,41 @@ func isLeaving(now slurm.Time, j *slurm.Job) bool {
 	return j.State.Base.Finished() && j.EndTime.IsSet() && j.EndTime <= now+clockTolerance && now.Sub(j.EndTime) <= leavingTime
 }
 
-// nodeNamesOf returns the names of the nodes of a job, none if the list is malformed.
-func nodeNamesOf(j *slurm.Job) iter.Seq[string] {
-	if !strings.ContainsAny(j.Nodes, "[,") {
-		return func(yield func(string) bool) { yield(j.Nodes) }
+// nodeNamesOf returns the names of the nodes of a job. ok is false, and there are no names, if the list is missing or malformed.
+func nodeNamesOf(j *slurm.Job) (names iter.Seq[string], ok bool) {
+	if j.Nodes != "" && len(j.Nodes) <= hostlist.MaxNameLength && !strings.ContainsAny(j.Nodes, "[], \t\r\n") {
+		return func(yield func(string) bool) { yield(j.Nodes) }, true
 	}
 	names, err := hostlist.All(j.Nodes)
-	if err != nil {
-		return func(func(string) bool) {}
+	if err != nil || j.Nodes == "" {
+		return func(func(string) bool) {}, false
 	}
-	return names
+	return names, true
 }
 
-// addJob adds a job that holds the node. slurmctld reports the sum over all nodes of a job, so only jobs on one node are counted.
-func (w *remainingWork) addJob(j *slurm.Job) {
-	w.jobs++
-	text, hasGPUs := j.AllocatedTRES()
-	t, err := slurm.ParseTRES(text)
-	cpus, known := j.CPUs.Value()
-	if !known || cpus == 0 || j.NodeCount.Or(0) != 1 || !hasGPUs || err != nil {
-		w.isUncounted = true
-		return
-	}
-	w.cpus, w.memory = saturating.Add(w.cpus, cpus), saturating.Add(w.memory, t.MemoryMiB)
-	for name, n := range t.GRES {
-		if w.gres == nil {
-			w.gres = map[string]uint64{}
+// recordAfterEnds returns the record that counts for pending jobs on a node without room that jobs left a short time ago. It returns
+// nil where they make no room.
+func (s *NodeShape) recordAfterEnds(n *slurm.Node, left *leftNode, reserved bool) *slurm.Node {
+	switch {
+	case left == nil || reserved || n.State.Any(flagsKeptFree):
+	case n.State.Has(slurm.NodeCompleting):
+		// slurmctld frees what a job has when the job ends, so the record is right.
+		if n.Owner == "" && (n.State.Base == slurm.NodeIdle || n.State.Base == slurm.NodeMixed) {
+			return n
 		}
-		w.gres[name] = saturating.Add(w.gres[name], n)
+	case n.State.Allocated() && !left.otherJobsRun && uint64(n.AllocCPUs) <= s.cpusOfEnded(left):
+		// The node was read before the jobs ended.
+		return &slurm.Node{}
 	}
+	return nil
 }
 
-// nodeAfterEnds returns the record that a busy node will have once it has completed the jobs that ended a short time ago. It returns
-// nil if no other job could start there then, or if the node has the same room now.
-func nodeAfterEnds(n *slurm.Node, w *remainingWork, reserved bool) *slurm.Node {
-	const not = flagsUnusable | flagsReserved | flagsOff | slurm.NodeNotResponding
-	if w == nil || reserved || n.State.Any(not) || n.Owner != "" && w.jobs > 0 {
-		return nil
+// cpusOfEnded returns how many CPUs of the node the ended jobs had. slurmctld reports the sum over all nodes of a job.
+func (s *NodeShape) cpusOfEnded(left *leftNode) (cpus uint64) {
+	for _, j := range left.ended {
+		if nodes := j.NodeCount.Or(0); nodes > 0 {
+			cpus = saturating.Add(cpus, s.WholeCores(DivideUp(j.CPUs.Or(0), nodes), j.ThreadsPerCore().Or(0)))
+		}
 	}
-	switch n.State.Base {
-	case slurm.NodeIdle, slurm.NodeMixed, slurm.NodeAllocated:
-	default:
-		return nil
-	}
-	after := *n
-	if !w.isUncounted {
-		after.AllocCPUs = uint32(min(uint64(n.AllocCPUs), w.cpus))
-		after.AllocMemoryMiB = min(n.AllocMemoryMiB, w.memory)
-		after.GRESUsed, after.TRESUsed = "", slurm.FormatGRES(w.gres)
-	}
-	hasRoom := n.State.Base == slurm.NodeMixed && !n.State.Has(slurm.NodeCompleting)
-	if hasRoom && after.AllocCPUs == n.AllocCPUs && after.AllocMemoryMiB == n.AllocMemoryMiB {
-		return nil
-	}
-	return &after
+	return cpus
 }

@@ -15,7 +15,7 @@ func TestManyNodeNamesLeaveNoNode(t *testing.T) {
 			jobs = append(jobs, &slurm.Job{ID: uint32(id + 2), State: slurm.ParseJobState("RUNNING"),
 				Nodes: fmt.Sprintf("n[%d-%d]", 2+id*100_000, 1+(id+1)*100_000)})
 		}
-		if got, want := len(remainingWorkByNode(now, jobs)), map[int]int{1: 1, 3: 0}[running]; got != want {
+		if got, want := len(leftNodesByName(now, jobs)), map[int]int{1: 1, 3: 0}[running]; got != want {
 			t.Errorf("with %d jobs on 100,000 nodes each, jobs left %d nodes, want %d", len(jobs)-1, got, want)
 		}
 	}

@@ -56,6 +56,8 @@ const (
 	flagsBooting = slurm.NodePoweringUp | slurm.NodePowerUp | slurm.NodeNotResponding |
 		slurm.NodeReboot | slurm.NodeRebootRequested | slurm.NodeRebootIssued
 	flagsReserved = slurm.NodeReserved | slurm.NodeMaintenance | slurm.NodeBlocked
+	// flagsKeptFree are the flags of nodes on which no other job starts while they have work.
+	flagsKeptFree = flagsUnusable | flagsReserved | flagsOff | slurm.NodeNotResponding
 )
 
 // useOf returns what a node is doing. held is whether the node has a job that its record can omit:
@@ -100,8 +102,7 @@ func hasRoom(n *slurm.Node, u nodeUse, reserved bool) bool {
 	case useIdle, useBooting:
 		return true
 	case UseBusy:
-		const not = flagsUnusable | flagsReserved | flagsOff | slurm.NodeCompleting | slurm.NodeNotResponding
-		return n.State.Base == slurm.NodeMixed && !n.State.Any(not) && n.Owner == "" && !reserved
+		return n.State.Base == slurm.NodeMixed && !n.State.Any(flagsKeptFree|slurm.NodeCompleting) && n.Owner == "" && !reserved
 	}
 	return false
 }

@@ -166,7 +166,7 @@ const (
 	NotFree FreeState = iota
 	FreeIdle
 	FreeBooting
-	// FreeSoon is a busy node that jobs left a short time ago.
+	// FreeSoon is a node without room that jobs left a short time ago.
 	FreeSoon
 )
 
