@@ -20,6 +20,10 @@ const reservationLines = "ReservationName=forbob StartTime=2026-11-30T12:00:00 E
 	"ReservationName=notcarol Nodes=n3 Users=-carol Groups=(null) Accounts=(null) State=INACTIVE\n" +
 	"ReservationName=formine Nodes=n4 Users=(null) Groups=(null) Accounts=mine State=INACTIVE Comment=Users=nobody\n"
 
+// spacedLines are reservations whose users and groups have spaces in their names, as those of Active Directory.
+const spacedLines = "ReservationName=ad Nodes=n2 Users=(null) Groups=domain users,hpc Accounts=(null) State=INACTIVE\n" +
+	"ReservationName=smith Nodes=n3 Flags= TRES=cpu=1 Users=alice smith,bob Groups=(null) Accounts=(null) State=INACTIVE\n"
+
 // TestARevisionWaitsForTheUsersOfReservations: each revision makes slurmctld look them up.
 func TestARevisionWaitsForTheUsersOfReservations(t *testing.T) {
 	for _, tc := range []struct {
@@ -36,6 +40,11 @@ func TestARevisionWaitsForTheUsersOfReservations(t *testing.T) {
 			[]string{"passwd alice", "passwd bob", "passwd carol", "group hpc", "group staff"},
 			"forbob (user alice), forhpc (group hpc), notcarol (user carol)"},
 		{"a user of no reservation", reservationLines, []string{"passwd mine", "passwd nobody", "group bob"}, ""},
+		{"names with spaces that are known", spacedLines, nil, ""},
+		{"a group with spaces", spacedLines, []string{"group domain users"}, "ad (group domain users)"},
+		{"a group after one with spaces", spacedLines, []string{"group hpc"}, "ad (group hpc)"},
+		{"a user with spaces", spacedLines, []string{"passwd alice smith"}, "smith (user alice smith)"},
+		{"parts of names with spaces", spacedLines, []string{"group domain", "group users", "passwd alice", "passwd smith"}, ""},
 		{"no reservation", "No reservations in the system\n", []string{"passwd bob"}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

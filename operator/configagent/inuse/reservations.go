@@ -74,27 +74,38 @@ func (r reservation) loses(removed map[string][]string, remaining map[string]uin
 	return ""
 }
 
-// shownReservation is an option of a line of "scontrol --oneliner show reservations". The comment, which may look like
-// others, comes after them.
-var shownReservation = regexp.MustCompile(`(?:^| )(ReservationName|Nodes|PartitionName|AllowedPartitions|Licenses|Users|Groups|State)=(\S+)`)
+// shownOption begins an option of a line of "scontrol --oneliner show reservations" (24.11 and 26.05). Its value may have spaces, as in
+// "Groups=domain users,hpc", and ends where the next one begins. The comment, which may look like options, comes after those that are read.
+var shownOption = regexp.MustCompile(`(?:^| )(ReservationName|StartTime|EndTime|Duration|Nodes|NodeCnt|CoreCnt|Features|PartitionName|Flags|` +
+	`NodeName|CoreIDs|TRES|Users|Groups|Accounts|Licenses|State|BurstBuffer|Watts|AllowedPartitions|QOS|MaxStartDelay|Comment)=`)
 
 // parseReservations returns the reservations that scontrol shows.
 func parseReservations(shown string) []reservation {
 	var out []reservation
 	for line := range strings.Lines(shown) {
-		r, seen := reservation{of: map[string][]string{}}, map[string]bool{}
-		for _, option := range shownReservation.FindAllStringSubmatch(line, -1) {
-			name, value := option[1], option[2]
-			if !seen[name] && value != "(null)" {
-				r.add(name, value)
-			}
-			seen[name] = true
-		}
-		if r.name != "" {
+		if r := parseReservation(line); r.name != "" {
 			out = append(out, r)
 		}
 	}
 	return out
+}
+
+// parseReservation returns the reservation of a line. The first of several options with a name counts.
+func parseReservation(line string) reservation {
+	r, seen := reservation{of: map[string][]string{}}, map[string]bool{}
+	options := shownOption.FindAllStringSubmatchIndex(line, -1)
+	for i, at := range options {
+		end := len(line)
+		if i+1 < len(options) {
+			end = options[i+1][0]
+		}
+		name, value := line[at[2]:at[3]], strings.TrimSpace(line[at[1]:end])
+		if !seen[name] && value != "" && value != "(null)" {
+			r.add(name, value)
+		}
+		seen[name] = true
+	}
+	return r
 }
 
 // add adds an option that scontrol shows.

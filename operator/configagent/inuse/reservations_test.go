@@ -1,7 +1,9 @@
 package inuse
 
 import (
+	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
@@ -45,6 +47,33 @@ func TestReservations(t *testing.T) {
 	c := newCluster(t, "")
 	c.write("down", "")
 	c.expect(c.holdFiles(filesOf("slurm.conf", before), filesOf("slurm.conf", inForce+"NodeName=n[1-3] CPUs=4\n")), "if there are any, which slurmctld does not say")
+}
+
+// TestShownReservations: the values of a line may have spaces, and a value ends where the next known option begins.
+func TestShownReservations(t *testing.T) {
+	for _, tc := range []struct {
+		name, line, partitions, members string
+		isActive                        bool
+	}{
+		{"spaces at the end of the line", "ReservationName=r PartitionName=p State=ACTIVE BurstBuffer= Users=root Groups=domain users,hpc \n", "p",
+			"[{passwd root} {group domain users} {group hpc}]", true},
+		{"no value", "ReservationName=r PartitionName= Users= Groups= State=ACTIVE\n", "", "[]", true},
+		{"an option inside of a value", "ReservationName=r PartitionName=p Users=aUsers=b,c State=INACTIVE\n", "p", "[{passwd aUsers=b} {passwd c}]", false},
+		{"options of 26.05", "ReservationName=r PartitionName=(null) Users=a b Groups=(null) State=ACTIVE BurstBuffer= " +
+			"AllowedPartitions=p,q QOS=x y MaxStartDelay=1 Comment=Groups=no State=INACTIVE\n", "p,q", "[{passwd a b}]", true},
+		{"cores", "ReservationName=r PartitionName=p   NodeName=n1 CoreIDs=0-1   NodeName=n2 CoreIDs=0 TRES=cpu=2 Users=a State=ACTIVE\n", "p", "[{passwd a}]", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			all := parseReservations(tc.line)
+			if len(all) != 1 || all[0].name != "r" {
+				t.Fatalf("the reservations are %v", all)
+			}
+			r := all[0]
+			if got := strings.Join(r.of["partition"], ","); got != tc.partitions || fmt.Sprint(r.members) != tc.members || r.isActive != tc.isActive {
+				t.Errorf("partitions %s, members %v, active %t; want %s, %s, %t", got, r.members, r.isActive, tc.partitions, tc.members, tc.isActive)
+			}
+		})
+	}
 }
 
 // TestLicenses: Slurm reads all of these (scontrol show licenses).
