@@ -105,7 +105,7 @@ func (o *options) newGuards(log *slog.Logger) inuse.Judge {
 		GateFile: o.slurmctld.Gate.File, Silence: inuse.NewSilence(o.slurmctld.IsRunning, time.Now),
 		ReachesSlurmdbd: daemon.ReachesSlurmdbd, Log: log}
 	if o.hasDirectory {
-		out.FindMember = inuse.Getent("getent")
+		out.FindUnknown = inuse.Directory{Getent: "getent", ID: "id"}.FindUnknown
 	}
 	return out
 }

@@ -209,8 +209,8 @@ const (
 	// answer: slurmctld would end whenever it starts. It is applied when slurmdbd answers.
 	ReasonSlurmdbdDown = "SlurmdbdDown"
 	// ReasonUsersUnknown (False): the Controller has a directory of users (spec.sssdConfRef) that does not know users or groups of
-	// reservations now: slurmctld would delete these reservations, or let nobody use them. It is applied when they are found, or with
-	// AnnotationForceRevision.
+	// reservations now, or does not answer: slurmctld would delete these reservations, or let nobody use them. It is applied when they
+	// are found, or with AnnotationForceRevision.
 	ReasonUsersUnknown = "UsersUnknown"
 	// ReasonTooManyJobs (False): the configuration lets slurmctld remember fewer jobs than there are, and slurmctld would
 	// forget all. It is applied when there are fewer, or with AnnotationForceRevision.

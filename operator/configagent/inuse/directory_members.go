@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/configagent"
@@ -37,7 +38,7 @@ func (r *reservation) addMembers(database, list string) {
 // them up when it reads its configuration: 24.11 deletes such a reservation and holds the jobs that wait for it, and 26.05 keeps it
 // without members until the next reconfigure (measured: docs/development/slurm.md).
 func (j Judge) checkMembers(ctx context.Context) error {
-	if j.FindMember == nil || !j.hasStarted() {
+	if j.FindUnknown == nil || !j.hasStarted() {
 		return nil
 	}
 	shown, err := j.ask(ctx, "scontrol", "--oneliner", "show", "reservations")
@@ -49,29 +50,56 @@ func (j Judge) checkMembers(ctx context.Context) error {
 	case err != nil:
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	return heldForMembers(parseReservations(shown), j.findMembers(ctx, parseReservations(shown)))
+	all := parseReservations(shown)
+	unknown, err := j.findUnknown(ctx, all)
+	if err != nil {
+		return &configagent.HeldError{Reason: v1beta1.ReasonUsersUnknown, Message: fmt.Sprintf("the directory does not answer whether it knows "+
+			"the users and groups of reservations, which slurmctld looks up: %v; it is applied when the directory answers", err)}
+	}
+	return heldForMembers(all, unknown)
 }
 
-// findMembers looks the members of reservations up, and returns those that cannot be found. One that cannot be looked up, such as without
-// the program getent, counts as found.
-func (j Judge) findMembers(ctx context.Context, all []reservation) map[member]bool {
-	unknown, seen := map[member]bool{}, map[member]bool{}
-	for _, r := range all {
-		for _, m := range r.members {
-			if seen[m] {
-				continue
-			}
-			seen[m] = true
-			found, err := j.FindMember(ctx, m.database, m.name)
-			if err != nil {
-				j.Log.Warn("it is unknown whether slurmctld finds a member of a reservation", "err", err)
-			}
-			unknown[m] = err == nil && !found
+// directoryTimeout is how long the directory may take for all members. The agent does nothing else meanwhile. SSSD remembers whom it has
+// found, so the next attempt asks for fewer.
+const directoryTimeout = 10 * time.Second
+
+// findUnknown looks the members of reservations up, and returns those that cannot be found. Members that cannot be looked up, such as
+// without the program getent, count as found. It returns an error if the directory does not answer in time.
+func (j Judge) findUnknown(ctx context.Context, all []reservation) (map[member]bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
+	defer cancel()
+	unknown := map[member]bool{}
+	for _, database := range []string{"passwd", "group"} {
+		names := memberNames(all, database)
+		if len(names) == 0 {
+			continue
+		}
+		missing, err := j.FindUnknown(ctx, database, names)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+			return nil, err
+		case err != nil:
+			j.Log.Warn("it is unknown whether slurmctld finds the members of reservations", "err", err)
+		}
+		for _, name := range missing {
+			unknown[member{database, name}] = true
 		}
 	}
-	return unknown
+	return unknown, nil
+}
+
+// memberNames returns the different users (database passwd) or groups (group) of reservations, sorted.
+func memberNames(all []reservation, database string) []string {
+	var out []string
+	for _, r := range all {
+		for _, m := range r.members {
+			if m.database == database {
+				out = append(out, m.name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // heldForMembers returns *configagent.HeldError if a reservation has an unknown member.
@@ -91,23 +119,4 @@ func heldForMembers(all []reservation, unknown map[member]bool) error {
 	return &configagent.HeldError{Reason: v1beta1.ReasonUsersUnknown, Message: "reservations have users or groups that cannot be found now, " +
 		"and slurmctld would delete these reservations or let nobody use them: " + limitList(lost) +
 		"; it is applied when the directory knows them, or when these reservations have ended, or are changed or deleted"}
-}
-
-// getentNotFound is the exit status of getent(1) for a key that no source knows.
-const getentNotFound = 2
-
-// Getent returns the function that looks users and groups up with a program getent(1), which asks what slurmctld would: NSS. A source that
-// does not answer knows nobody.
-func Getent(program string) func(ctx context.Context, database, name string) (bool, error) {
-	return func(ctx context.Context, database, name string) (bool, error) {
-		err := exec.CommandContext(ctx, program, database, "--", name).Run() //nolint:gosec // see above
-		var exit *exec.ExitError
-		switch {
-		case err == nil:
-			return true, nil
-		case ctx.Err() != nil, errors.As(err, &exit) && exit.ExitCode() == getentNotFound:
-			return false, nil
-		}
-		return false, fmt.Errorf("looking %s %s up: %w", database, name, err)
-	}
 }

@@ -3,8 +3,8 @@ package inuse
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -50,8 +50,10 @@ func TestARevisionWaitsForTheUsersOfReservations(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newCluster(t, "")
 			c.write("reservations", tc.shown)
-			c.FindMember = func(_ context.Context, database, name string) (bool, error) {
-				return !slices.Contains(tc.unknown, database+" "+name), nil
+			c.FindUnknown = func(_ context.Context, database string, names []string) ([]string, error) {
+				return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+					return !slices.Contains(tc.unknown, database+" "+name)
+				}), nil
 			}
 			c.expect(c.hold(inForce+"# other\n"), tc.want)
 			c.write("wanted/"+slurmconf.ForcedRevisionFile, "2")
@@ -62,15 +64,15 @@ func TestARevisionWaitsForTheUsersOfReservations(t *testing.T) {
 
 // TestWhenTheUsersOfReservationsDoNotMatter: nobody can say who they are, or nothing has them.
 func TestWhenTheUsersOfReservationsDoNotMatter(t *testing.T) {
-	nobody := func(context.Context, string, string) (bool, error) { return false, nil }
+	nobody := func(_ context.Context, _ string, names []string) ([]string, error) { return names, nil }
 	for _, tc := range []struct {
 		name   string
 		change func(*cluster)
 		want   string
 	}{
-		{"without a directory", func(c *cluster) { c.FindMember = nil }, ""},
+		{"without a directory", func(c *cluster) { c.FindUnknown = nil }, ""},
 		{"without a program that looks them up", func(c *cluster) {
-			c.FindMember = func(context.Context, string, string) (bool, error) { return false, errors.New("no getent") }
+			c.FindUnknown = func(context.Context, string, []string) ([]string, error) { return nil, errors.New("no getent") }
 		}, ""},
 		{"before slurmctld starts", func(c *cluster) {
 			if err := os.Remove(c.conf()); err != nil {
@@ -86,34 +88,50 @@ func TestWhenTheUsersOfReservationsDoNotMatter(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newCluster(t, "")
 			c.write("reservations", reservationLines)
-			c.FindMember = nobody
+			c.FindUnknown = nobody
 			tc.change(c)
 			c.expect(c.hold(inForce+"# other\n"), tc.want)
 		})
 	}
 }
 
-// TestGetentTellsNotFoundFromFailed: only its own exit status for an unknown key says that nobody knows a user.
-func TestGetentTellsNotFoundFromFailed(t *testing.T) {
-	dir := t.TempDir()
-	program := filepath.Join(dir, "getent")
-	const script = "#!/bin/sh\ncase \"$*\" in 'passwd -- bob') exit 0 ;; 'group -- hpc') exit 2 ;; esac\nexit 1\n"
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
+// TestADirectoryThatDoesNotAnswer holds revisions without a word about users, who may exist.
+func TestADirectoryThatDoesNotAnswer(t *testing.T) {
+	for _, database := range []string{"passwd", "group"} {
+		t.Run(database, func(t *testing.T) {
+			c := newCluster(t, "")
+			c.write("reservations", reservationLines)
+			c.FindUnknown = func(_ context.Context, asked string, names []string) ([]string, error) {
+				if asked == database {
+					return names[:1], fmt.Errorf("looking up: %w", context.DeadlineExceeded)
+				}
+				return nil, nil
+			}
+			got := c.hold(inForce + "# other\n")
+			c.expect(got, "UsersUnknown: the directory does not answer whether it knows the users and groups of reservations")
+			for _, name := range []string{"alice", "bob", "hpc", "cannot be found"} {
+				if strings.Contains(got, name) {
+					t.Errorf("the revision is held for %q, which has %q", got, name)
+				}
+			}
+		})
 	}
-	for _, tc := range []struct {
-		program, database, name string
-		found                   bool
-		wrong                   string
-	}{
-		{program, "passwd", "bob", true, ""},
-		{program, "group", "hpc", false, ""},
-		{program, "passwd", "other", false, "looking passwd other up: exit status 1"},
-		{filepath.Join(dir, "none"), "passwd", "bob", false, "no such file"},
-	} {
-		found, err := Getent(tc.program)(t.Context(), tc.database, tc.name)
-		if found != tc.found || (err != nil) != (tc.wrong != "") || err != nil && !strings.Contains(err.Error(), tc.wrong) {
-			t.Errorf("%s %s: found %t, %v", tc.database, tc.name, found, err)
+}
+
+// TestMembersAreLookedUpAtOnce: each name once, however many reservations have it.
+func TestMembersAreLookedUpAtOnce(t *testing.T) {
+	c := newCluster(t, "")
+	c.write("reservations", reservationLines+strings.ReplaceAll(reservationLines, "=for", "=again"))
+	var asked []string
+	c.FindUnknown = func(ctx context.Context, database string, names []string) ([]string, error) {
+		if _, limited := ctx.Deadline(); !limited {
+			t.Error("the directory may take for ever")
 		}
+		asked = append(asked, database+" "+strings.Join(names, ","))
+		return nil, nil
+	}
+	c.expect(c.hold(inForce+"# other\n"), "")
+	if want := []string{"passwd alice,bob,carol", "group hpc,staff"}; !slices.Equal(asked, want) {
+		t.Errorf("the directory is asked for %q, want %q", asked, want)
 	}
 }

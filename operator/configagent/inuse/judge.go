@@ -20,7 +20,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// Judge decides whether a revision may be applied. All fields but Silence and FindMember are required.
+// Judge decides whether a revision may be applied. All fields but Silence and FindUnknown are required.
 type Judge struct {
 	// Programs ask slurmctld.
 	Programs partition.Programs
@@ -33,9 +33,10 @@ type Judge struct {
 	Silence *Silence
 	// ReachesSlurmdbd reports whether the slurmdbd of the settings of slurm.conf accepts connections, or there is none.
 	ReachesSlurmdbd func(context.Context, []slurmconf.Setting) bool
-	// FindMember reports whether slurmctld would find a user (database passwd) or a group (group). nil means that no directory has users.
-	FindMember func(ctx context.Context, database, name string) (bool, error)
-	Log        *slog.Logger
+	// FindUnknown returns those of the users (database passwd) or groups (group) that slurmctld would not find. Its error is that of the
+	// context if this ends before the directory has answered. nil means that no directory has users.
+	FindUnknown func(ctx context.Context, database string, names []string) ([]string, error)
+	Log         *slog.Logger
 }
 
 // drainFor overrides partitions for a revision, empty for none in particular. It keeps new jobs out of partitions: what waits in one that is UP may still run, and DOWN accepts jobs as well. One that an

@@ -16,10 +16,11 @@ const (
 	showScript = `umount "$1"`
 )
 
-// getentIn looks users and groups up where the daemons of a cluster do.
-func (a *agentBeside) getentIn(ctx context.Context, database, name string) (bool, error) {
-	out, err := a.tr.cluster.Run(ctx, "", "sh", "-c", `getent "$1" -- "$2" >/dev/null; echo $?`, "getent", database, name)
-	return strings.TrimSpace(out) == "0", err
+// findUnknownIn looks users and groups up where the daemons of a cluster do.
+func (a *agentBeside) findUnknownIn(ctx context.Context, database string, names []string) ([]string, error) {
+	argv := append([]string{"sh", "-c", `d=$1; shift; for n; do getent "$d" -- "$n" >/dev/null || echo "$n"; done`, "getent", database}, names...)
+	out, err := a.tr.cluster.Run(ctx, "", argv...)
+	return strings.FieldsFunc(out, func(r rune) bool { return r == '\n' }), err
 }
 
 // TestARevisionWaitsForTheDirectory: a user and a group of reservations are gone for a while, as while a directory does not answer. The
@@ -27,7 +28,7 @@ func (a *agentBeside) getentIn(ctx context.Context, database, name string) (bool
 func TestARevisionWaitsForTheDirectory(t *testing.T) {
 	forEachRelease(t, func(t *testing.T, release string, tr trial) {
 		a := newAgentBeside(t, tr)
-		a.judge.FindMember = a.getentIn
+		a.judge.FindUnknown = a.findUnknownIn
 		a.cfg.Hold = a.judge.Hold
 		text, err := os.ReadFile(filepath.Join(a.etc, "slurm.conf"))
 		if err != nil {
