@@ -33,8 +33,8 @@ func recordApplied(recorder events.EventRecorder, object client.Object, before, 
 		recorder.Eventf(object, nil, corev1.EventTypeNormal, what+"Applied", "Reconfigure", "%s", now.Message)
 	case v1beta1.ReasonRefused:
 		recorder.Eventf(object, nil, corev1.EventTypeWarning, what+"Refused", "Reconfigure", "%s", now.Message)
-	case v1beta1.ReasonPartitionInUse, v1beta1.ReasonNodeInUse, v1beta1.ReasonGresInUse, v1beta1.ReasonReservationInUse, v1beta1.ReasonTooManyJobs,
-		v1beta1.ReasonNameTaken:
+	case v1beta1.ReasonPartitionInUse, v1beta1.ReasonNodeInUse, v1beta1.ReasonGresInUse, v1beta1.ReasonReservationInUse, v1beta1.ReasonUsersUnknown,
+		v1beta1.ReasonSlurmdbdDown, v1beta1.ReasonTooManyJobs, v1beta1.ReasonNameTaken:
 		recorder.Eventf(object, nil, corev1.EventTypeWarning, what+"Held", "Reconfigure", "%s", now.Message)
 	case v1beta1.ReasonRetrying:
 		recorder.Eventf(object, nil, corev1.EventTypeWarning, what+"NotApplied", "Reconfigure", "%s", now.Message)
