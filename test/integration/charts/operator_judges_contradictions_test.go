@@ -3,6 +3,7 @@
 package charts
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -36,6 +37,36 @@ func TestTheJudgeSeesContradictions(t *testing.T) {
 			complaints := strings.Join(judgeObjects(t, before+changed).complaints, "\n")
 			if !strings.Contains(complaints, "NodeSet ") || !strings.Contains(complaints, tc.want) {
 				t.Errorf("the complaints are %q, want %q", complaints, tc.want)
+			}
+		})
+	}
+}
+
+// TestTheJudgeSeesAutoscalersOfNothing: an autoscaler whose target is not rendered scales nothing.
+func TestTheJudgeSeesAutoscalersOfNothing(t *testing.T) {
+	text, err := renderChart(t, "slurm", "--values", valuesFiles(t, "slurm")["full"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := regexp.MustCompile(`(\n  scaleTargetRef:\n    apiVersion: )(.+)(\n    kind: )(.+)(\n    name: )(.+)`)
+	autoscalers := strings.Count(text, "\nkind: HorizontalPodAutoscaler\n")
+	if found := len(target.FindAllString(text, -1)); found == 0 || found != autoscalers {
+		t.Fatalf("%d of %d autoscalers have a target", found, autoscalers)
+	}
+	for _, tc := range []struct{ name, changed, want string }{
+		{"another name", "${1}${2}${3}${4}${5}wrong-${6}", "does not exist: NodeSet wrong-"},
+		{"another kind", "${1}${2}${3}LoginSet${5}${6}", "does not exist: LoginSet "},
+		{"another API version", "${1}slinky.slurm.net/v1alpha1${3}${4}${5}${6}", "does not exist: NodeSet "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			complaints := judgeObjects(t, target.ReplaceAllString(text, tc.changed)).complaints
+			if len(complaints) != autoscalers {
+				t.Errorf("%d autoscalers have %d complaints: %q", autoscalers, len(complaints), complaints)
+			}
+			for _, complaint := range complaints {
+				if !strings.HasPrefix(complaint, "HorizontalPodAutoscaler ") || !strings.Contains(complaint, tc.want) {
+					t.Errorf("the complaint is %q, want %q", complaint, tc.want)
+				}
 			}
 		})
 	}

@@ -37,6 +37,9 @@ func judgeAllTexts(t *testing.T) []*judgement {
 	}
 	for _, set := range slinkySets(t) {
 		text, err := renderRelease(t, set.Release, set.Namespace, "slurm", "--values", valuesFile(t, set.Values))
+		if set.isRefusedHere() != (err != nil) {
+			t.Errorf("value set %d: the error is %v, is one expected: %t", set.ID, err, set.isRefusedHere())
+		}
 		if err == nil {
 			texts[fmt.Sprint("value set ", set.ID)] = text
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -47,6 +48,7 @@ func judgeObjects(t *testing.T, text string) *judgement {
 	for _, o := range owners {
 		j.judgeAdmission(o)
 	}
+	j.judgeTargets(owners)
 	s := newJudgedStore(t, owners)
 	for _, o := range owners {
 		if recorder, reconciler := s.newReconciler(o); reconciler != nil {
@@ -91,6 +93,24 @@ func (j *judgement) judgeAdmission(o client.Object) {
 	for _, warning := range warnings {
 		if !slices.ContainsFunc(warningsOfUnsupported, func(begin string) bool { return strings.HasPrefix(warning, begin) }) {
 			j.complain(o, "the webhook warns: %s", warning)
+		}
+	}
+}
+
+// judgeTargets complains about autoscalers whose target the chart does not render.
+func (j *judgement) judgeTargets(owners []client.Object) {
+	type target struct{ apiVersion, kind, namespace, name string }
+	rendered := map[target]bool{}
+	for _, o := range owners {
+		apiVersion, kind := o.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
+		rendered[target{apiVersion, kind, o.GetNamespace(), o.GetName()}] = true
+	}
+	for _, o := range owners {
+		if h, isAutoscaler := o.(*autoscalingv2.HorizontalPodAutoscaler); isAutoscaler {
+			ref := h.Spec.ScaleTargetRef
+			if !rendered[target{ref.APIVersion, ref.Kind, h.Namespace, ref.Name}] {
+				j.complain(h, "its target does not exist: %s %s of %s", ref.Kind, ref.Name, ref.APIVersion)
+			}
 		}
 	}
 }
@@ -212,6 +232,9 @@ func goldenTexts(t *testing.T) map[string]string {
 	return out
 }
 
+// withoutDefaults are the charts whose defaults do not render, since they need values.
+var withoutDefaults = []string{"slurm-exporter"}
+
 // chartTexts returns what every chart renders for every values file of its tests and for its own defaults, with the charts that it
 // contains.
 func chartTexts(t *testing.T) map[string]string {
@@ -225,7 +248,11 @@ func chartTexts(t *testing.T) map[string]string {
 			}
 			out[chart+" with "+title] = text
 		}
-		if text, err := renderChart(t, chart); err == nil { // some have no defaults that render
+		text, err := renderChart(t, chart)
+		if refuses := slices.Contains(withoutDefaults, chart); refuses != (err != nil) {
+			t.Errorf("chart %s with its defaults: the error is %v, is one expected: %t", chart, err, refuses)
+		}
+		if err == nil {
 			out[chart+" with its defaults"] = text
 		}
 	}
