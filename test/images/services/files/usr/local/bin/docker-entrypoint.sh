@@ -4,13 +4,15 @@
 #
 #   docker-entrypoint.sh [mariadbd] [OPTION...]
 #
-# An empty data directory is initialized first, by a server without a network. The variables apply only then: MARIADB_DATABASE
-# and MARIADB_USER with MARIADB_PASSWORD, and one of MARIADB_ROOT_PASSWORD, MARIADB_RANDOM_ROOT_PASSWORD and
-# MARIADB_ALLOW_EMPTY_ROOT_PASSWORD. NAME_FILE names a file with the value of NAME. Other commands run as they are.
+# An empty data directory is initialized first, by a server without a network. If that does not end, as when the container is
+# killed, the next start deletes the data and begins again. The variables apply only then: MARIADB_DATABASE and MARIADB_USER with
+# MARIADB_PASSWORD, and one of MARIADB_ROOT_PASSWORD, MARIADB_RANDOM_ROOT_PASSWORD and MARIADB_ALLOW_EMPTY_ROOT_PASSWORD.
+# NAME_FILE names a file with the value of NAME. Other commands run as they are.
 set -euo pipefail
 
 data=/var/lib/mysql
 socket=/run/mysqld/mysqld.sock
+unfinished=$data/.initializing # exists from the beginning of the initialization to its end
 
 say() { echo "$(date --rfc-3339=seconds) [Entrypoint] $*"; }
 
@@ -76,6 +78,8 @@ initialize() {
 	local server output
 	set_variables
 	say "initializing $data"
+	[[ ! -e $unfinished ]] || find "$data" -mindepth 1 -maxdepth 1 ! -path "$unfinished" ! -name lost+found -exec rm -rf {} +
+	: >"$unfinished"
 	output=$(mariadb-install-db --datadir="$data" --auth-root-authentication-method=normal --skip-test-db --force "${@:2}" 2>&1) ||
 		die "mariadb-install-db fails: $output"
 	"$@" --datadir="$data" --socket="$socket" --skip-networking &
@@ -84,6 +88,7 @@ initialize() {
 	first_sql | mariadb --no-defaults --socket="$socket" --user=root --binary-mode
 	kill "$server"
 	wait "$server"
+	rm "$unfinished"
 	say "initialized $data"
 }
 
@@ -94,7 +99,7 @@ main() {
 		chown mysql: "$data" "${socket%/*}"
 		exec setpriv --reuid mysql --regid mysql --init-groups "$0" "$@"
 	fi
-	[[ -d $data/mysql ]] || initialize "$@"
+	[[ -d $data/mysql && ! -e $unfinished ]] || initialize "$@"
 	exec "$@"
 }
 
