@@ -58,10 +58,12 @@ func TestShownReservations(t *testing.T) {
 		{"spaces at the end of the line", "ReservationName=r PartitionName=p State=ACTIVE BurstBuffer= Users=root Groups=domain users,hpc \n", "p",
 			"[{passwd root} {group domain users} {group hpc}]", true},
 		{"no value", "ReservationName=r PartitionName= Users= Groups= State=ACTIVE\n", "", "[]", true},
-		{"an option inside of a value", "ReservationName=r PartitionName=p Users=aUsers=b,c State=INACTIVE\n", "p", "[{passwd aUsers=b} {passwd c}]", false},
+		{"an option inside of a value", "ReservationName=r PartitionName=p Users=aUsers=b,c State=INACTIVE\n", "p",
+			"[{passwd aUsers=b} {passwd c}]", false},
 		{"options of 26.05", "ReservationName=r PartitionName=(null) Users=a b Groups=(null) State=ACTIVE BurstBuffer= " +
 			"AllowedPartitions=p,q QOS=x y MaxStartDelay=1 Comment=Groups=no State=INACTIVE\n", "p,q", "[{passwd a b}]", true},
-		{"cores", "ReservationName=r PartitionName=p   NodeName=n1 CoreIDs=0-1   NodeName=n2 CoreIDs=0 TRES=cpu=2 Users=a State=ACTIVE\n", "p", "[{passwd a}]", true},
+		{"cores", "ReservationName=r PartitionName=p   NodeName=n1 CoreIDs=0-1   NodeName=n2 CoreIDs=0 TRES=cpu=2 Users=a State=ACTIVE\n", "p",
+			"[{passwd a}]", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			all := parseReservations(tc.line)
