@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
@@ -12,6 +13,8 @@ import (
 // changingTable is a jobTable whose jobs change between two requests for states.
 type changingTable struct {
 	*jobTable
+	// asking is held during a request.
+	asking sync.Mutex
 	// submit is called once the state of afterID was requested.
 	afterID uint32
 	submit  func()
@@ -20,6 +23,8 @@ type changingTable struct {
 }
 
 func (t *changingTable) JobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
+	t.asking.Lock()
+	defer t.asking.Unlock()
 	rows, err := t.jobTable.JobStates(ctx, ids)
 	for array, tasks := range t.members {
 		if slices.Contains(ids, strconv.Itoa(int(array))) {

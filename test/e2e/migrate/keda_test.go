@@ -51,7 +51,8 @@ func (e *env) addKEDA(t *testing.T, build, certs string, port int) {
 	grpc := process.FreePort(t)
 	// The proxy gives Prometheus all requests without TLS.
 	kedaEnv := func(kubeconfig string) []string {
-		return []string{"env", "KUBECONFIG=" + kubeconfig, "POD_NAMESPACE=" + kedaNamespace, "WATCH_NAMESPACE=",
+		return []string{"env", "KUBECONFIG=" + kubeconfig, "POD_NAMESPACE=" + kedaNamespace,
+			"KEDA_CLUSTER_OBJECT_NAMESPACE=" + kedaNamespace, "WATCH_NAMESPACE=",
 			"http_proxy=" + e.prometheus.url, "HTTP_PROXY=" + e.prometheus.url, "HTTPS_PROXY=", "https_proxy="}
 	}
 	e.pods["keda-operator"] = &pod{namespace: kedaNamespace, deployment: "keda-operator", account: "keda-operator",
