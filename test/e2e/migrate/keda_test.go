@@ -74,6 +74,9 @@ func (e *env) addKEDA(t *testing.T, build, certs string, port int) {
 		}}
 }
 
+// kedaNotices is how long KEDA may take to use a changed query; nothing in its objects tells when it does.
+const kedaNotices = 15 * time.Second
+
 // TestMigrateFromKEDA runs the page: KEDA beside the adapter, KEDA with our metric, an HPA without KEDA, and back.
 func TestMigrateFromKEDA(t *testing.T) {
 	e := newEnv(t)
@@ -102,8 +105,10 @@ func TestMigrateFromKEDA(t *testing.T) {
 	e.syncPods(t)
 	e.prometheus.await(t, `max(slurm_nodeset_required_nodes{namespace="slurm", nodeset="gpu"})`, "0")
 	p.next(t, "kubectl patch scaledobject")
+	time.Sleep(kedaNotices)
 	e.requireNodesAreCounted(t) // with KEDA
 	p.next(t, "kubectl apply --filename gpu-jobs.yaml")
+	time.Sleep(kedaNotices)
 	e.requireJobsAreCounted(t)
 
 	p.next(t, "cp docs/examples/hpa/required-nodes.yaml")
