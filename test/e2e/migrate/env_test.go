@@ -15,6 +15,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/test/e2e/hpa/loop"
 	"github.com/slurmtide/slurmtide/test/harness/process"
+	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
 var long = flag.Bool("long", false, "run the pages")
@@ -52,7 +53,9 @@ func newEnv(t *testing.T) *env {
 	if out, err := exec.Command("../../../hack/look/install").CombinedOutput(); err != nil {
 		t.Fatalf("installing Prometheus: %v\n%s", err, out)
 	}
-	l, err := loop.Start(t.Context(), loop.Config{Namespace: namespace, NodeSet: nodeSet, Replicas: 1, Bare: true})
+	// KEDA's HPA has no behavior, so it keeps to the highest number of five minutes, also one of the query before.
+	kube := realkube.Config{ControllerManagerArgs: []string{"--horizontal-pod-autoscaler-downscale-stabilization=3s"}}
+	l, err := loop.Start(t.Context(), loop.Config{Namespace: namespace, NodeSet: nodeSet, Replicas: 1, Bare: true, Kube: kube})
 	must(t, err)
 	e := &env{Loop: l, dir: t.TempDir(), pods: map[string]*pod{}}
 	t.Cleanup(func() {
