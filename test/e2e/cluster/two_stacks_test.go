@@ -35,6 +35,7 @@ func TestTwoStacks(t *testing.T) {
 	}
 	second.testScaleByOtherAdapter()
 	t.Logf("the second stack has run a job from zero after %.1f s", time.Since(begin).Seconds())
+	second.kubectl("wait", "nodeset/slurm-worker-cpu", "--for=jsonpath={.status.replicas}=0", "--timeout=180s") // its HPA's change
 	running := first.startJob(3000)
 	first.requireStill(second)
 	first.runHelmIn("ops", "install", "slurm-operator", filepath.Join(charts, "slurm-operator"), "--create-namespace",
