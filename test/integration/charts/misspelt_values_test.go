@@ -10,7 +10,7 @@ import (
 
 // hasAnyName matches the maps whose names are users' own: of Kubernetes, of Slurm's options, of other charts, and of Prometheus.
 var hasAnyName = regexp.MustCompile(`(^|\.)(nodeSelector|[a-zA-Z]*[lL]abels|[a-zA-Z]*[aA]nnotations|resources\.(requests|limits)|configMap|` +
-	`global|serviceMonitor\.tlsConfig)$`)
+	`extraConfMap|configFiles|global|serviceMonitor\.tlsConfig)$`)
 
 // TestAMisspeltValueIsRefusedWhereItIs: at each level of the defaults of each chart.
 func TestAMisspeltValueIsRefusedWhereItIs(t *testing.T) {
