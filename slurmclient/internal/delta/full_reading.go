@@ -2,6 +2,8 @@ package delta
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient/internal/records"
@@ -119,10 +121,16 @@ func (q queueSize) cheaperMethod(known int, recordTime time.Duration, top uint32
 	return best
 }
 
-// alternative returns the method to try when this one failed.
-func (m method) alternative() method {
-	if m == byStates {
+// alternative returns the method to try when m failed. The list of more records than maxListedRecords is none: slurmrestd builds all of it
+// in memory, also for a client that has left.
+func (q queueSize) alternative(m method, top uint32) method {
+	switch {
+	case m != byStates:
+		return byStates
+	case q.records <= maxListedRecords:
 		return byList
+	case top > 0:
+		return byIDs
 	}
 	return byStates
 }
@@ -132,10 +140,19 @@ func (m method) alternative() method {
 func (d *Reader) readFull(
 	ctx context.Context, p *poll, stats *slurm.Stats, roundTrip time.Duration, top uint32,
 ) (by method, err error) {
-	known := max(len(p.old), len(d.kept.jobs))
-	by = queueSizeOf(p.old, stats).cheaperMethod(known, d.inFlight.recordTime(roundTrip), top)
+	known := p.old
+	if len(known) < len(d.kept.jobs) {
+		known = slices.Collect(maps.Values(d.kept.jobs))
+	}
+	size := queueSizeOf(known, stats)
+	if size.mayHideRecords(top) {
+		if size, err = d.sampleRecords(ctx, size, top); err != nil {
+			return byStates, err
+		}
+	}
+	by = size.cheaperMethod(len(known), d.inFlight.recordTime(roundTrip), top)
 	if d.useAlternative {
-		by = by.alternative()
+		by = size.alternative(by, top)
 	}
 	switch by {
 	case byList:
@@ -147,6 +164,41 @@ func (d *Reader) readFull(
 	}
 	d.useAlternative = d.useAlternative != (err != nil)
 	return by, err
+}
+
+// sampleStride is the distance of the ids that sampleRecords requests: the largest id that a job may have needs 67,000 of them, which take
+// slurmrestd 0.7 s, and a list that is just too long has 20 of them.
+const sampleStride = 1000
+
+// mayHideRecords reports whether the tasks that slurmctld counts may be too many records for a list. Its counters do not tell 100,000
+// tasks of an array from 100,000 jobs that are held or depend on others.
+func (q queueSize) mayHideRecords(top uint32) bool {
+	most := q.tasks
+	if top > 0 {
+		most = min(most, uint64(top))
+	}
+	return statesCost(q.tasks) > cheapStates && q.records <= maxListedRecords && most > maxListedRecords
+}
+
+// sampleRecords estimates the number of records from the ids that have a job, and returns the size with it.
+func (d *Reader) sampleRecords(ctx context.Context, size queueSize, top uint32) (queueSize, error) {
+	if top == 0 {
+		top = maxJobID
+	}
+	ids := make([]uint32, 0, top/sampleStride)
+	for id := uint32(sampleStride); id <= top; id += sampleStride {
+		ids = append(ids, id)
+	}
+	rows, err := d.readStates(ctx, formatIDs(ids))
+	if err != nil {
+		return size, err
+	}
+	found := make(map[uint32]bool, len(rows))
+	for _, r := range rows {
+		found[r.ID] = true
+	}
+	size.records = max(size.records, min(size.tasks, uint64(len(found))*sampleStride))
+	return size, nil
 }
 
 // readList reads the records of all jobs.

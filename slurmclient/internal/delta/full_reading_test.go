@@ -92,6 +92,52 @@ func TestManyJobsAreFoundByTheirIDs(t *testing.T) {
 	}
 }
 
+// TestManyHeldJobsAreNotListed: slurmctld's counters do not tell them from the tasks of an array.
+func TestManyHeldJobsAreNotListed(t *testing.T) {
+	held := newJobTable(30_000)
+	array := newJobTable(0)
+	array.jobs[500] = jobIn(500, "PENDING", arrayBase("1-30000"))
+	array.stats.JobsPending = 30_000
+	for name, c := range map[string]struct {
+		table *jobTable
+		next  uint32 // 0 for unknown
+		want  method
+	}{
+		"jobs, the next id is unknown":          {held, 0, byStates},
+		"jobs":                                  {held, 30_001, byIDs},
+		"an array, the next id is unknown":      {array, 0, byList},
+		"an array":                              {array, 900_000, byList},
+		"an array of a cluster with few jobs":   {array, 501, byList},
+		"jobs of a cluster with many jobs once": {held, 900_000, byStates},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := c.table.newReader()
+			by, err := r.readFull(t.Context(), newPoll(nil), &c.table.stats, 0, c.next)
+			refused := by == byList // the table has no list
+			if by != c.want || refused != (err != nil) {
+				t.Errorf("%s, %v, want %s", by, err, c.want)
+			}
+		})
+	}
+}
+
+func TestAlternatives(t *testing.T) {
+	few, many := queueSize{1000, 1000}, queueSize{maxListedRecords + 1, 100_000}
+	for _, c := range []struct {
+		size queueSize
+		m    method
+		top  uint32
+		want method
+	}{
+		{few, byStates, 0, byList}, {few, byStates, 1001, byList}, {few, byList, 0, byStates}, {few, byIDs, 1001, byStates},
+		{many, byStates, 0, byStates}, {many, byStates, 100_001, byIDs}, {many, byIDs, 100_001, byStates},
+	} {
+		if got := c.size.alternative(c.m, c.top); got != c.want {
+			t.Errorf("%+v of %d ids: after %s comes %s, want %s", c.size, c.top, c.m, got, c.want)
+		}
+	}
+}
+
 func TestTheLargestIDThatAJobMayHave(t *testing.T) {
 	for name, c := range map[string]struct {
 		next  uint32

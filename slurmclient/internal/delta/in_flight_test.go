@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -90,8 +91,9 @@ func (t *jobTable) JobStates(_ context.Context, ids []string) (out []slurm.JobSt
 		t.runningStates--
 		t.mu.Unlock()
 	}()
-	for _, j := range t.jobs {
-		if slices.Contains(ids, fmt.Sprint(j.ID)) {
+	for _, id := range ids {
+		n, _ := strconv.ParseUint(id, 10, 32)
+		if j := t.jobs[uint32(n)]; j != nil {
 			out = append(out, slurm.JobStatus{ID: j.ID, State: j.State})
 		}
 	}
