@@ -54,7 +54,7 @@ var floors = []struct {
 	{"cmd", 5},
 	{"test", 6},
 	{"hack", 6},
-	{"tools", 6},
+	{"tools", 5},
 }
 
 // isUnder reports whether path is the folder prefix or inside it.

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -18,9 +19,8 @@ const (
 	Kube Place = "kube"
 	// Demo is the running demo, after its scenario.
 	Demo Place = "demo"
-	// Migration is a cluster that scales NodeSets with another autoscaler. test/e2e/migrate runs all
-	// blocks of a page, in the order of the page.
-	Migration Place = "migration"
+	// Test is a test of real systems that runs all blocks of a page, in the order of the page.
+	Test Place = "test"
 	// NotHere means that the commands need something that no test provides; the page says what.
 	NotHere Place = "not here"
 )
@@ -29,10 +29,12 @@ const (
 type Block struct {
 	Page string
 	// Line is the line number of its fence, from 1.
-	Line   int
-	Place  Place
-	Why    string // reason of NotHere
-	Script string
+	Line  int
+	Place Place
+	Why   string // reason of NotHere
+	// Test and Package name the function and the folder of Test.
+	Test, Package string
+	Script        string
 }
 
 // String returns PAGE:LINE.
@@ -43,8 +45,20 @@ func (b Block) String() string { return fmt.Sprintf("%s:%d", b.Page, b.Line) }
 //
 //	<!-- run: demo -->
 //	<!-- run: not here: it needs a Slurm of yours -->
+//	<!-- run: test: TestGPUPage of test/e2e/cluster -->
 //	<!-- run all: demo -->
-var markPattern = regexp.MustCompile(`^<!-- run( all)?: (here|kube|demo|migration|not here: (.+)) -->$`)
+var markPattern = regexp.MustCompile(`^<!-- run( all)?: (here|kube|demo|not here: (.+)|test: (Test\w+) of (test/[\w/]+)) -->$`)
+
+// parseMark returns a block with the place of a match of markPattern.
+func parseMark(m []string) *Block {
+	switch {
+	case m[3] != "":
+		return &Block{Place: NotHere, Why: m[3]}
+	case m[4] != "":
+		return &Block{Place: Test, Test: m[4], Package: m[5]}
+	}
+	return &Block{Place: Place(m[2])}
+}
 
 // ParseBlocks returns the blocks of commands on a page. The error names the blocks without a mark:
 // their author must decide whether they are run.
@@ -56,11 +70,7 @@ func ParseBlocks(page, text string) ([]Block, error) {
 	for i := 0; i < len(lines); i++ {
 		line := strings.TrimSpace(lines[i])
 		if m := markPattern.FindStringSubmatch(line); m != nil {
-			b := &Block{Place: Place(m[2])}
-			if m[3] != "" {
-				b.Place, b.Why = NotHere, m[3]
-			}
-			if m[1] != "" {
+			if b := parseMark(m); m[1] != "" {
 				all = b
 			} else {
 				next = b
@@ -78,13 +88,12 @@ func ParseBlocks(page, text string) ([]Block, error) {
 			return nil, fmt.Errorf("%s:%d: the block is not closed", page, i+1)
 		}
 		if line == "```sh" {
-			b := Block{Page: page, Line: i + 1, Script: strings.Join(lines[i+1:end], "\n") + "\n"}
-			switch {
-			case next != nil:
-				b.Place, b.Why = next.Place, next.Why
-			case all != nil:
-				b.Place, b.Why = all.Place, all.Why
-			default:
+			b := Block{}
+			if mark := cmp.Or(next, all); mark != nil {
+				b = *mark
+			}
+			b.Page, b.Line, b.Script = page, i+1, strings.Join(lines[i+1:end], "\n")+"\n"
+			if b.Place == "" {
 				unmarked = append(unmarked, b.String())
 			}
 			out = append(out, b)
@@ -92,7 +101,7 @@ func ParseBlocks(page, text string) ([]Block, error) {
 		next, i = nil, end
 	}
 	if len(unmarked) > 0 {
-		return out, fmt.Errorf("blocks without a place to run (<!-- run: here|kube|demo|migration|not here: WHY -->): %s",
+		return out, fmt.Errorf("blocks without a place to run (<!-- run: here|kube|demo|test: TEST of FOLDER|not here: WHY -->): %s",
 			strings.Join(unmarked, ", "))
 	}
 	return out, nil

@@ -7,9 +7,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -79,16 +77,6 @@ func (e *env) startExporter(t *testing.T) string {
 		"--slurm.url="+e.Slurm.URL, "--slurm.token-file="+e.Slurm.TokenFile, "--compat=openmetrics")
 	process.Await(t, func() error { return process.CheckOK("http://" + address + "/-/ready") })
 	return address
-}
-
-// commandEnv returns the environment of a page's commands.
-func (e *env) commandEnv() []string {
-	bin, cache := filepath.Join(e.dir, "bin"), filepath.Join(e.dir, "cache")
-	return []string{
-		"PATH=" + bin + ":" + filepath.Join(e.Kube.Dir, "bin") + ":" + os.Getenv("PATH"),
-		"GOBIN=" + bin, "CGO_ENABLED=0", "KUBECONFIG=" + e.Kube.Kubeconfig(), "KUBECACHEDIR=" + cache,
-		"NO_PROXY=" + e.Kube.HostAddress, "HELM_CACHE_HOME=" + cache, "HELM_CONFIG_HOME=" + cache, "HELM_DATA_HOME=" + cache,
-	}
 }
 
 // kubectl runs kubectl as the administrator.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/test/harness/page"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
@@ -82,49 +83,49 @@ func TestMigrateFromKEDA(t *testing.T) {
 	e := newEnv(t)
 	chart := e.installKEDA(t)
 	e.addSlurmMetrics(t)
-	p := openPage(t, e, "docs/migrate-from-keda.md", standIn{
-		"helm upgrade --install keda keda --repo https://kedacore.github.io/charts", "helm upgrade --install keda " + chart})
-	all := slices.Clone(p.blocks)
-	must(t, e.Kube.Apply(t.Context(), replaceAll(t, p.yaml[0], testScaledObject...)))
+	p := page.Open(t, e.Kube, "docs/migrate-from-keda.md", page.StandIn{
+		Text: "helm upgrade --install keda keda --repo https://kedacore.github.io/charts", With: "helm upgrade --install keda " + chart,
+		Why: "the charts are on the internet"})
+	must(t, e.Kube.Apply(t.Context(), page.ReplaceAll(t, p.Manifests[0], testScaledObject...)))
 	e.requireJobsAreCounted(t) // before
 
-	p.next(t, "go install")
-	p.next(t, "helm upgrade --install slurm-metrics")
+	p.Next(t, "go install")
+	p.Next(t, "helm upgrade --install slurm-metrics")
 	e.syncPods(t)
 	small := e.submit(t, 2)
 	e.awaitReplicas(t, 2) // KEDA counts jobs
 	e.awaitRunning(t, 2)
 	e.awaitRequired(t, 1)
-	if out := p.next(t, "get --raw"); !strings.Contains(out, `"slurm_nodeset_required_nodes"`) {
+	if out := p.Next(t, "get --raw"); !strings.Contains(out, `"slurm_nodeset_required_nodes"`) {
 		t.Error("the page's command does not show the metric")
 	}
 	e.cancel(t, small)
 	e.awaitReplicas(t, 0)
 
-	p.next(t, "serviceMonitor.enabled=true")
+	p.Next(t, "serviceMonitor.enabled=true")
 	e.syncPods(t)
 	e.prometheus.await(t, `max(slurm_nodeset_required_nodes{namespace="slurm", nodeset="gpu"})`, "0")
-	p.next(t, "kubectl patch scaledobject")
+	p.Next(t, "kubectl patch scaledobject")
 	time.Sleep(kedaNotices)
 	e.requireNodesAreCounted(t) // with KEDA
-	p.next(t, "kubectl apply --filename gpu-jobs.yaml")
+	p.Next(t, "kubectl apply --filename gpu-jobs.yaml")
 	time.Sleep(kedaNotices)
 	e.requireJobsAreCounted(t)
 
-	p.next(t, "cp docs/examples/hpa/required-nodes.yaml")
-	p.edit(t, "gpu-hpa.yaml", shorterHPA...)
+	p.Next(t, "cp docs/examples/hpa/required-nodes.yaml")
+	p.Edit(t, "gpu-hpa.yaml", shorterHPA...)
 	jobs := e.submit(t, 2, "--exclusive")
 	e.awaitReplicas(t, 2)
 	e.awaitRunning(t, 2)
 	e.watch.require(2)
-	p.next(t, "--filename gpu-hpa.yaml --dry-run=server")
-	p.next(t, "kubectl delete scaledobject gpu")
+	p.Next(t, "--filename gpu-hpa.yaml --dry-run=server")
+	p.Next(t, "kubectl delete scaledobject gpu")
 	if hpas := e.kubectl(t, "get", "hpa", "--namespace", namespace, "--output=name"); hpas != "" {
 		t.Errorf("the page's command does not wait for the end of KEDA's HPA: %s", hpas)
 	}
-	p.next(t, "kubectl scale nodeset gpu")
+	p.Next(t, "kubectl scale nodeset gpu")
 	e.requireHPAHolds(t, 2)
-	if out := p.next(t, "kubectl get hpa"); strings.Contains(out, "keda-hpa-") {
+	if out := p.Next(t, "kubectl get hpa"); strings.Contains(out, "keda-hpa-") {
 		t.Error("KEDA's HPA is still there")
 	}
 	e.watch.require(0)
@@ -136,16 +137,16 @@ func TestMigrateFromKEDA(t *testing.T) {
 	e.awaitReplicas(t, 2)
 	e.awaitRunning(t, 2)
 	e.watch.require(2)
-	remove := p.next(t, "helm uninstall keda")
+	remove := p.Next(t, "helm uninstall keda")
 	if strings.Contains(remove, "gpu") {
 		t.Error("a ScaledObject is left")
 	}
 	e.syncPods(t)
-	p.next(t, "helm upgrade --install keda") // the way back
+	p.Next(t, "helm upgrade --install keda") // the way back
 	e.syncPods(t)
 	e.awaitAPI(t, "v1beta1.external.metrics.k8s.io")
 	e.kubectl(t, "annotate", "nodeset", nodeSet, "--namespace", namespace, zeroAfter+"=10m")
-	p.next(t, "kubectl delete hpa gpu")
+	p.Next(t, "kubectl delete hpa gpu")
 	annotations := e.kubectl(t, "get", "nodeset", nodeSet, "--namespace", namespace, "--output=jsonpath={.metadata.annotations}")
 	if strings.Contains(annotations, zeroAfter) {
 		t.Errorf("the NodeSet still has the annotation: %s", annotations)
@@ -159,28 +160,28 @@ func TestMigrateFromKEDA(t *testing.T) {
 	e.requireJobsAreCounted(t) // as before
 
 	t.Run("a NodeSet at zero", func(t *testing.T) {
-		p.run(t, find(t, all, "kubectl delete scaledobject gpu"), "")
-		p.run(t, find(t, all, "kubectl scale nodeset gpu"), "")
+		p.Run(t, p.Find(t, "kubectl delete scaledobject gpu"))
+		p.Run(t, p.Find(t, "kubectl scale nodeset gpu"))
 		e.awaitReplicas(t, 0) // the HPA has taken it there itself
 		e.requireNodesAreCounted(t)
-		p.run(t, find(t, all, "kubectl delete hpa gpu"), "")
+		p.Run(t, p.Find(t, "kubectl delete hpa gpu"))
 		e.awaitKEDA(t)
 		e.requireJobsAreCounted(t)
 	})
 	t.Run("a NodeSet at zero sleeps if it is not scaled to one", func(t *testing.T) {
-		p.run(t, find(t, all, "kubectl delete scaledobject gpu"), "")
-		e.kubectl(t, "apply", "--namespace", namespace, "--filename", filepath.Join(p.folder, "gpu-hpa.yaml"))
+		p.Run(t, p.Find(t, "kubectl delete scaledobject gpu"))
+		e.kubectl(t, "apply", "--namespace", namespace, "--filename", filepath.Join(p.Folder, "gpu-hpa.yaml"))
 		job := e.submit(t, 1)
 		e.awaitRequired(t, 1)
 		must(t, e.RequireStableReplicas(t.Context(), 0, 5*time.Second))
 		e.cancel(t, job)
-		p.run(t, find(t, all, "kubectl delete hpa gpu"), "")
+		p.Run(t, p.Find(t, "kubectl delete hpa gpu"))
 	})
-	p.next(t, "helm uninstall slurm-metrics")
+	p.Next(t, "helm uninstall slurm-metrics")
 	e.syncPods(t)
 	e.awaitKEDA(t)
 	e.requireJobsAreCounted(t) // without us
-	p.end(t)
+	p.End(t)
 }
 
 // requireJobsAreCounted requires that a NodeSet at zero gets two workers for two small jobs, and goes to zero after them.

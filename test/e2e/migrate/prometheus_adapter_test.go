@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/slurmtide/slurmtide/test/harness/page"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
@@ -87,57 +88,58 @@ var shorterOldHPA = []string{"stabilizationWindowSeconds: 300", "stabilizationWi
 // TestMigrateFromPrometheusAdapter runs the page: external metrics beside prometheus-adapter, its replacement, and back.
 func TestMigrateFromPrometheusAdapter(t *testing.T) {
 	e := newEnv(t)
-	p := openPage(t, e, "docs/migrate-from-prometheus-adapter.md")
-	chart := e.installPrometheusAdapter(t, p.yaml[0])
+	p := page.Open(t, e.Kube, "docs/migrate-from-prometheus-adapter.md")
+	chart := e.installPrometheusAdapter(t, p.Manifests[0])
 	e.addSlurmMetrics(t)
-	p.standIns = []standIn{{
-		"helm upgrade --install prometheus-adapter prometheus-adapter --repo https://prometheus-community.github.io/helm-charts",
-		"helm upgrade --install prometheus-adapter " + chart,
+	p.StandIns = []page.StandIn{{
+		Text: "helm upgrade --install prometheus-adapter prometheus-adapter --repo https://prometheus-community.github.io/helm-charts",
+		With: "helm upgrade --install prometheus-adapter " + chart,
+		Why:  "the charts are on the internet",
 	}}
-	must(t, os.WriteFile(filepath.Join(p.folder, "prometheus-adapter.values.yaml"), []byte(p.yaml[0]), 0o600))
-	must(t, e.Kube.Apply(t.Context(), replaceAll(t, p.yaml[1], shorterOldHPA...)))
+	must(t, os.WriteFile(filepath.Join(p.Folder, "prometheus-adapter.values.yaml"), []byte(p.Manifests[0]), 0o600))
+	must(t, e.Kube.Apply(t.Context(), page.ReplaceAll(t, p.Manifests[1], shorterOldHPA...)))
 	e.requireJobsAreCounted(t) // before
 
-	if out := p.next(t, "kubectl get apiservices"); !strings.Contains(out, "v1beta1.custom.metrics.k8s.io") {
+	if out := p.Next(t, "kubectl get apiservices"); !strings.Contains(out, "v1beta1.custom.metrics.k8s.io") {
 		t.Error("the page's command does not show who serves custom metrics")
 	}
-	p.next(t, "go install")
-	p.next(t, "cp docs/examples/hpa/required-nodes-external.yaml")
-	p.edit(t, "gpu-external.yaml", shorterHPA...)
-	p.edit(t, "gpu-hpa.yaml", shorterHPA...)
+	p.Next(t, "go install")
+	p.Next(t, "cp docs/examples/hpa/required-nodes-external.yaml")
+	p.Edit(t, "gpu-external.yaml", shorterHPA...)
+	p.Edit(t, "gpu-hpa.yaml", shorterHPA...)
 
-	p.next(t, "--set externalMetrics.enabled=true") // beside it
+	p.Next(t, "--set externalMetrics.enabled=true") // beside it
 	e.syncPods(t)
 	jobs := e.submit(t, 2, "--exclusive")
 	e.awaitReplicas(t, 2)
 	e.awaitRunning(t, 2)
 	e.watch.require(2)
-	out := p.next(t, "get --raw")
+	out := p.Next(t, "get --raw")
 	if strings.Count(out, `"value":"2"`) != 2 {
 		t.Errorf("both adapters do not say that two workers are required:\n%s", out)
 	}
-	p.next(t, "--filename gpu-external.yaml")
+	p.Next(t, "--filename gpu-external.yaml")
 	e.requireHPAHolds(t, 2)
 	e.watch.require(0)
 	e.cancel(t, jobs)
 	e.requireNodesAreCounted(t)
-	p.next(t, "--filename gpu-jobs.yaml")
+	p.Next(t, "--filename gpu-jobs.yaml")
 	e.requireJobsAreCounted(t)
 
 	jobs = e.submit(t, 2, "--exclusive")
 	e.awaitReplicas(t, 2)
 	e.awaitRunning(t, 2)
 	e.watch.require(2)
-	if out := p.next(t, "--filename gpu-external.yaml"); !strings.Contains(out, "External") {
+	if out := p.Next(t, "--filename gpu-external.yaml"); !strings.Contains(out, "External") {
 		t.Errorf("the page's command does not show the type of the metric:\n%s", out)
 	}
 	e.requireHPAHolds(t, 2)
-	p.next(t, "helm uninstall prometheus-adapter")
+	p.Next(t, "helm uninstall prometheus-adapter")
 	e.syncPods(t)
 	e.awaitRequired(t, 2)
-	p.next(t, "--filename gpu-hpa.yaml")
+	p.Next(t, "--filename gpu-hpa.yaml")
 	e.requireHPAHolds(t, 2)
-	p.next(t, "externalMetrics.enabled=false")
+	p.Next(t, "externalMetrics.enabled=false")
 	e.syncPods(t)
 	e.requireHPAHolds(t, 2)
 	e.watch.require(0)
@@ -148,21 +150,21 @@ func TestMigrateFromPrometheusAdapter(t *testing.T) {
 	e.awaitReplicas(t, 2)
 	e.awaitRunning(t, 2)
 	e.watch.require(2)
-	p.next(t, "externalMetrics.enabled=true") // the way back
+	p.Next(t, "externalMetrics.enabled=true") // the way back
 	e.syncPods(t)
-	p.next(t, "--filename gpu-external.yaml")
+	p.Next(t, "--filename gpu-external.yaml")
 	e.requireHPAHolds(t, 2)
-	p.next(t, "customMetrics.enabled=false")
+	p.Next(t, "customMetrics.enabled=false")
 	e.syncPods(t)
-	p.next(t, "helm upgrade --install prometheus-adapter")
+	p.Next(t, "helm upgrade --install prometheus-adapter")
 	e.syncPods(t)
 	e.awaitAPI(t, "v1beta1.custom.metrics.k8s.io")
 	e.requireHPAHolds(t, 2)
-	p.next(t, "helm uninstall slurm-metrics")
+	p.Next(t, "helm uninstall slurm-metrics")
 	e.syncPods(t)
 	e.requireHPAHolds(t, 2)
 	e.watch.require(0)
 	e.cancel(t, jobs)
 	e.requireJobsAreCounted(t) // as before
-	p.end(t)
+	p.End(t)
 }

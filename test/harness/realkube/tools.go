@@ -123,12 +123,17 @@ func (c *Cluster) LoadImages(ctx context.Context, images ...string) error {
 	return err
 }
 
-// toolCommand returns a command that uses only files of this cluster. A discovery cache of an
+// CommandEnv returns the environment of programs that use this cluster as the administrator, beside that of this process. A discovery cache of an
 // earlier cluster on the same port would list that cluster's resources.
+func (c *Cluster) CommandEnv() []string {
+	cache := filepath.Join(c.Dir, "cache")
+	return []string{"KUBECONFIG=" + c.Kubeconfig(), "KUBECACHEDIR=" + cache, "NO_PROXY=" + c.HostAddress,
+		"HELM_CACHE_HOME=" + cache, "HELM_CONFIG_HOME=" + cache, "HELM_DATA_HOME=" + cache}
+}
+
+// toolCommand returns a command that uses only files of this cluster.
 func (c *Cluster) toolCommand(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.Dir, "bin", name), args...)
-	cache := filepath.Join(c.Dir, "cache")
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig(), "KUBECACHEDIR="+cache,
-		"NO_PROXY="+c.HostAddress, "HELM_CACHE_HOME="+cache, "HELM_CONFIG_HOME="+cache, "HELM_DATA_HOME="+cache)
+	cmd.Env = append(os.Environ(), c.CommandEnv()...)
 	return cmd
 }
