@@ -129,9 +129,13 @@ func (c *Client) jobStatesWithin(ctx context.Context, timeout time.Duration, ids
 
 // Partitions lists all partitions. since is as for Nodes.
 func (c *Client) Partitions(ctx context.Context, since slurm.Time) (List[*slurm.Partition], error) {
-	return requestList(ctx, c, call[[]*slurm.Partition]{op: "listing partitions", name: "partitions", key: "partitions",
+	out, err := requestList(ctx, c, call[[]*slurm.Partition]{op: "listing partitions", name: "partitions", key: "partitions",
 		send:   func(ctx context.Context, b wire.Binding) (*http.Response, error) { return b.Partitions(ctx, since) },
 		decode: wire.Binding.DecodePartitions})
+	for i, p := range out.Items {
+		p.Position = uint32(i + 1)
+	}
+	return out, err
 }
 
 // Reservations lists all reservations. since is as for Nodes.

@@ -4,6 +4,8 @@ package slurm
 type Partition struct {
 	Name  string
 	State PartitionState
+	// Position is the place in slurmctld's table, beginning with 1. sinfo(1) shows partitions in this order.
+	Position uint32
 	// Default is whether jobs that name no partition run in this one. It is always false before
 	// API v0.0.45, which does not report it.
 	Default bool

@@ -15,7 +15,8 @@ func PartitionObject(
 		TypeMeta:   typeOf(v1alpha1.KindPartition),
 		ObjectMeta: meta,
 		Spec: v1alpha1.SlurmPartitionSpec{
-			Cluster: cluster, Name: p.Name, Default: p.Default, Nodes: p.Nodes, NodeSets: p.NodeSets,
+			Cluster: cluster, Name: p.Name, Default: p.Default, Position: int64(p.Position),
+			Nodes: p.Nodes, NodeSets: p.NodeSets,
 			MinNodes: int64(p.MinNodes), MaxNodes: formatLimit(p.MaxNodes), MaxTimeMinutes: formatLimit(p.MaxTime),
 			DefaultTimeMinutes: formatLimit(p.DefaultTime), PriorityTier: int64(p.PriorityTier), QOS: p.QOS,
 			AllowAccounts: p.AllowAccounts, DenyAccounts: p.DenyAccounts, AllowGroups: p.AllowGroups,
@@ -31,7 +32,8 @@ func PartitionObject(
 func PartitionRecord(v *v1alpha1.SlurmPartition) *slurm.Partition {
 	spec, status := &v.Spec, &v.Status
 	return &slurm.Partition{
-		Name: spec.Name, State: slurm.PartitionState(status.State), Default: spec.Default, Nodes: spec.Nodes,
+		Name: spec.Name, State: slurm.PartitionState(status.State), Default: spec.Default,
+		Position: uint32(spec.Position), Nodes: spec.Nodes,
 		NodeSets:   spec.NodeSets,
 		TotalNodes: uint32(status.TotalNodes), TotalCPUs: uint32(status.TotalCPUs), TRES: status.TRES,
 		MinNodes: uint32(spec.MinNodes), MaxNodes: parseLimit(spec.MaxNodes), MaxTime: parseLimit(spec.MaxTimeMinutes),

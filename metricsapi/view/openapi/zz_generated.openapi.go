@@ -1244,6 +1244,13 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmPartitionSpec(ref common.Ref
 							Format:      "",
 						},
 					},
+					"position": {
+						SchemaProps: spec.SchemaProps{
+							Description: "position is the partition's place in slurmctld's table, beginning with 1. sinfo shows partitions in this order.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
 					"nodes": {
 						SchemaProps: spec.SchemaProps{
 							Description: "nodes is the hostlist of the partition's nodes.",

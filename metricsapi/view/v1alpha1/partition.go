@@ -40,6 +40,9 @@ type SlurmPartitionSpec struct {
 	// default is true for the partition of jobs that specify none. slurmrestd reports it since API v0.0.43; with older versions it is omitted for every partition.
 	// +optional
 	Default bool `json:"default,omitempty"`
+	// position is the partition's place in slurmctld's table, beginning with 1. sinfo shows partitions in this order.
+	// +optional
+	Position int64 `json:"position,omitempty"`
 	// nodes is the hostlist of the partition's nodes.
 	// +optional
 	Nodes string `json:"nodes,omitempty"`
