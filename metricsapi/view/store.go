@@ -90,6 +90,9 @@ type query[T any] struct {
 func (s *store[T]) newQuery(ctx context.Context, opts *internalversion.ListOptions) (query[T], error) {
 	var a query[T]
 	var err error
+	if opts, err = s.guard.users.resolveMe(ctx, opts); err != nil {
+		return a, err
+	}
 	if a.criteria, err = criteriaOf(s.resource, request.NamespaceValue(ctx), opts); err != nil {
 		return a, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -74,6 +75,34 @@ func (u Users) slurmUser(name string) string {
 		return ""
 	}
 	return rest
+}
+
+// resolveMe replaces UserMe in the field selector by the Slurm user of the request. It returns a BadRequest error if the user is
+// not a Slurm user.
+func (u Users) resolveMe(ctx context.Context, opts *internalversion.ListOptions) (*internalversion.ListOptions, error) {
+	if opts == nil || opts.FieldSelector == nil {
+		return opts, nil
+	}
+	selector, err := opts.FieldSelector.Transform(func(field, value string) (string, string, error) {
+		if field != v1alpha1.FieldUser || value != v1alpha1.UserMe {
+			return field, value, nil
+		}
+		info, ok := request.UserFrom(ctx)
+		if !ok {
+			return "", "", apierrors.NewUnauthorized("the request has no user")
+		}
+		name := u.slurmUser(info.GetName())
+		if name == "" {
+			return "", "", apierrors.NewBadRequest(fmt.Sprintf("%s is not a Slurm user", info.GetName()))
+		}
+		return field, name, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := *opts
+	out.FieldSelector = selector
+	return &out, nil
 }
 
 // accessGuard determines what a viewer may see.

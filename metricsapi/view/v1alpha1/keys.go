@@ -39,6 +39,9 @@ const (
 	FieldArrayJobID = "spec.arrayJobID" // jobs
 )
 
+// UserMe as the value of FieldUser selects the jobs of the user who sends the request.
+const UserMe = "@me"
+
 // AnnotationPrivateData on a Controller or Cluster is the value of PrivateData in that cluster's
 // slurm.conf, such as "jobs,nodes", or "none". Administrators set it if the adapter cannot
 // determine the value. It overrides the value that slurmctld reports.

@@ -63,7 +63,7 @@ was interrupted.`,
 	root.SetErr(streams.Err)
 	root.SetFlagErrorFunc(addHelpHint)
 	requireSubcommand(root)
-	root.AddCommand(s.topCommand(), s.explainCommand(), s.doctorCommand(), s.rotateCommand())
+	root.AddCommand(s.queueCommand(), s.infoCommand(), s.topCommand(), s.explainCommand(), s.doctorCommand(), s.rotateCommand())
 	return root
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
@@ -81,20 +82,9 @@ func (s *session) topCommand() *cobra.Command {
 		Short: "Shows partitions, nodes, jobs, NodeSets or users and their resources",
 	}
 	requireSubcommand(cmd)
-	flags := cmd.PersistentFlags()
-	flags.StringVarP(&f.output, "output", "o", "", table.Usage(table.Formats()))
-	flags.StringVar(&f.sortBy, "sort-by", "", "Column to sort by; numbers are sorted in descending order")
-	flags.StringVarP(&f.selector, "selector", "l", "",
-		"Label selector, such as partition=gpu,state=PENDING,user=alice in the view")
-	flags.StringVar(&f.fields, "field-selector", "", "Field selector, such as spec.account=ml")
-	flags.StringVar(&f.cluster, "cluster", "",
-		"Slurm cluster to show: the name of its Controller or Cluster. Default: all")
-	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "Show all namespaces")
-	flags.BoolVar(&f.noHeaders, "no-headers", false, "Omit the headings")
-	flags.BoolVarP(&f.watch, "watch", "w", false, "Refresh the table until interrupted")
-	flags.DurationVar(&f.interval, "interval", 5*time.Second, "Interval between refreshes of --watch")
-	registerCompletion(cmd, "output", table.Formats()...)
-	_ = cmd.RegisterFlagCompletionFunc("cluster", s.completeClusters)
+	s.addTableFlags(cmd, cmd.PersistentFlags(), f)
+	cmd.PersistentFlags().StringVar(&f.fields, "field-selector", "", "Field selector, such as spec.account=ml")
+	cmd.PersistentFlags().BoolVarP(&f.watch, "watch", "w", false, watchUsage)
 	cmd.AddCommand(
 		s.tableCommand(f, "partitions", "partition",
 			"Shows partitions: their nodes, and their running and pending jobs",
@@ -107,6 +97,23 @@ func (s *session) topCommand() *cobra.Command {
 		s.tableCommand(f, "users", "user", "Shows users: their jobs and the resources of these jobs", readUsers),
 	)
 	return cmd
+}
+
+const watchUsage = "Refresh the table until interrupted"
+
+// addTableFlags adds the flags that all tables have, apart from --watch, whose letter is a node list in queue.
+func (s *session) addTableFlags(cmd *cobra.Command, flags *pflag.FlagSet, f *topFlags) {
+	flags.StringVarP(&f.output, "output", "o", "", table.Usage(table.Formats()))
+	flags.StringVar(&f.sortBy, "sort-by", "", "Column to sort by; numbers are sorted in descending order")
+	flags.StringVarP(&f.selector, "selector", "l", "",
+		"Label selector, such as partition=gpu,state=PENDING,user=alice in the view")
+	flags.StringVar(&f.cluster, "cluster", "",
+		"Slurm cluster to show: the name of its Controller or Cluster. Default: all")
+	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "Show all namespaces")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "Omit the headings")
+	flags.DurationVar(&f.interval, "interval", 5*time.Second, "Interval between refreshes of --watch")
+	registerCompletion(cmd, "output", table.Formats()...)
+	_ = cmd.RegisterFlagCompletionFunc("cluster", s.completeClusters)
 }
 
 func registerCompletion(cmd *cobra.Command, flag string, words ...string) {

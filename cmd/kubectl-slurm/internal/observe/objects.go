@@ -81,3 +81,9 @@ func (a *API) APIService(ctx context.Context, name string) (*apiregistrationv1.A
 func (a *API) Leases(ctx context.Context, s Scope) ([]coordinationv1.Lease, error) {
 	return listAll[coordinationv1.Lease](ctx, a, newResource("coordination.k8s.io", "v1", "leases"), s)
 }
+
+// CheckNamespace returns an error unless the user can read the namespace.
+func (a *API) CheckNamespace(ctx context.Context, name string) error {
+	_, err := getObject[corev1.Namespace](ctx, a, newResource("", "v1", "namespaces"), "", name)
+	return err
+}

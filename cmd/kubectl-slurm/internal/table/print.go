@@ -67,7 +67,7 @@ const (
 	WithoutHeadings Headings = "without"
 )
 
-// Print writes the table in the format. An empty table has no headings.
+// Print writes the table in the format. An empty table has no headings, unless its columns have a fixed width.
 func (t *Table[R]) Print(w io.Writer, f Format, h Headings) error {
 	switch {
 	case !f.IsTable():
@@ -86,6 +86,9 @@ func (t *Table[R]) Print(w io.Writer, f Format, h Headings) error {
 			}
 		}
 		return nil
+	}
+	if f == Plain && len(t.Columns) > 0 && t.Columns[0].Width > 0 {
+		return t.printFixed(w, h)
 	}
 	if len(t.Rows) == 0 {
 		return nil
@@ -120,6 +123,46 @@ func (t *Table[R]) printColumns(w io.Writer, f Format, h Headings) error {
 		})
 	}
 	return tabs.Flush()
+}
+
+// printFixed writes columns with fixed widths as the commands of Slurm do: separated by one space, and without spaces at
+// the end of a line.
+func (t *Table[R]) printFixed(w io.Writer, h Headings) error {
+	write := func(word func(c Column[R]) string) error {
+		var line strings.Builder
+		for i, c := range t.Columns {
+			if i > 0 {
+				line.WriteByte(' ')
+			}
+			line.WriteString(c.fit(Clean(word(c))))
+		}
+		_, err := fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+		return err
+	}
+	if h == WithHeadings {
+		if err := write(func(c Column[R]) string { return c.Name }); err != nil {
+			return err
+		}
+	}
+	for i := range t.Rows {
+		if err := write(func(c Column[R]) string { return c.Value(&t.Rows[i]).String() }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fit cuts and pads a text to the width of the column.
+func (c Column[R]) fit(text string) string {
+	letters := []rune(text)
+	if len(letters) > c.Width && !c.Whole {
+		return string(letters[:c.Width])
+	}
+	space := strings.Repeat(" ", max(0, c.Width-len(letters)))
+	if c.Align == Right {
+		return space + text
+	}
+	return text + space
 }
 
 // Cut truncates a string to most letters, the last of which is then an ellipsis. 0 means no limit.

@@ -23,10 +23,14 @@ const (
 	unknownKind kind = iota
 	textKind
 	numberKind
+	blankKind
 )
 
 // Text returns a cell with text. Empty text is printed as <none>.
 func Text(s string) Cell { return Cell{text: s, kind: textKind} }
+
+// Blank returns a cell for a missing text that is printed as the given one, which may be empty.
+func Blank(s string) Cell { return Cell{text: s, kind: blankKind} }
 
 // Count returns a cell with a number.
 func Count[N uint32 | uint64 | int32 | int64 | int](n N) Cell {
@@ -51,7 +55,7 @@ func (c Cell) String() string {
 	switch {
 	case c.kind == unknownKind:
 		return Unknown
-	case c.text == "":
+	case c.text == "" && c.kind != blankKind:
 		return "<none>"
 	}
 	return c.text
@@ -65,9 +69,24 @@ type Column[R any] struct {
 	Wide bool
 	// MaxLetters truncates the values except with -o wide. 0 means no limit.
 	MaxLetters int
+	// Width gives the column a fixed width in letters, as the commands of Slurm do. If the columns have one, the table is
+	// printed like Slurm's. Values that are longer are cut, unless the column is Whole.
+	Width int
+	Whole bool
+	// Align is the side of a column with a Width to which the values are aligned.
+	Align Align
 	// Value returns the value of a row.
 	Value func(r *R) Cell
 }
+
+// Align is a side of a column.
+type Align string
+
+// The sides of a column. The zero Align is Left.
+const (
+	Left  Align = ""
+	Right Align = "right"
+)
 
 // Table contains columns and rows.
 type Table[R any] struct {

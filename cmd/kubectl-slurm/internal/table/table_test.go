@@ -142,3 +142,26 @@ func TestLongWordsAreCutExceptInWideTables(t *testing.T) {
 		}
 	}
 }
+
+func TestColumnsOfAFixedWidthAreCutAndPaddedAsSlurmDoes(t *testing.T) {
+	of := Table[string]{
+		Columns: []Column[string]{
+			{Name: "ID", Width: 4, Align: Right, Value: func(r *string) Cell { return Text(*r) }},
+			{Name: "NAME", Width: 6, Value: func(r *string) Cell { return Text(*r) }},
+			{Name: "WHERE", Width: 1, Whole: true, Value: func(*string) Cell { return Blank("") }},
+		},
+		Rows: []string{"träger", "a\tb"},
+	}
+	for h, want := range map[Headings]string{
+		WithHeadings: "  ID NAME   WHERE\nträg träger\n a b a b\n", WithoutHeadings: "träg träger\n a b a b\n"} {
+		var out strings.Builder
+		if err := of.Print(&out, Plain, h); err != nil || out.String() != want {
+			t.Errorf("it prints %q, %v, want %q", out.String(), err, want)
+		}
+	}
+	of.Rows = nil
+	var out strings.Builder
+	if err := of.Print(&out, Plain, WithHeadings); err != nil || out.String() != "  ID NAME   WHERE\n" {
+		t.Errorf("without rows it prints %q, %v", out.String(), err)
+	}
+}

@@ -96,6 +96,7 @@ type observation struct {
 	slurm    *clusterRecords
 	metrics  numbers.Series
 	adapter  *adapter
+	cluster  *realslurm.Cluster
 }
 
 // compareAll compares the output of each program with Slurm's commands until they agree.
@@ -110,12 +111,13 @@ func (h *testCluster) compareAll(t *testing.T, cluster *realslurm.Cluster) {
 	}{
 		{"exporter", compareExporter}, {"compat", compareCompat}, {"provider", compareProvider},
 		{"limits", compareLimits}, {"view", compareView}, {"plugin", comparePlugin},
+		{"prompt", comparePrompt},
 	}
 	open := map[string][]string{}
 	var table []string
 	const maxObservations = 8
 	for i := range maxObservations {
-		if i == maxObservations/2 {
+		if i >= maxObservations/2 {
 			updateWaitingJob(t, cluster)
 		}
 		s := observeCluster(t, cluster, exporter, a)
@@ -155,7 +157,7 @@ func updateWaitingJob(t *testing.T, cluster *realslurm.Cluster) {
 // because something changed in between disappears in the next observation.
 func observeCluster(t *testing.T, cluster *realslurm.Cluster, exporter *numbers.Exporter, a *adapter) *observation {
 	t.Helper()
-	s := &observation{adapter: a}
+	s := &observation{adapter: a, cluster: cluster}
 	s.metrics = exporter.ScrapeFresh("nodes", "jobs", "diag", "partitions", "licenses", "reservations")
 	if err := a.cache.Refresh(t.Context()); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,61 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/top"
+)
+
+// clusterTables prints one table for each cluster under the heading of squeue -M, and only the table for one cluster. Other
+// formats than the plain one have all rows in one list.
+type clusterTables[R any] struct {
+	rows      []R
+	clusterOf func(r *R) top.ClusterName
+	table     func(rows []R) *table.Table[R]
+}
+
+// Len returns the number of all rows.
+func (c *clusterTables[R]) Len() int { return len(c.rows) }
+
+// Sort sorts the rows within each cluster.
+func (c *clusterTables[R]) Sort(by string) error {
+	t := c.table(c.rows)
+	if err := t.Sort(by); err != nil {
+		return err
+	}
+	c.rows = t.Rows
+	return nil
+}
+
+// Print writes the rows.
+func (c *clusterTables[R]) Print(w io.Writer, f table.Format, h table.Headings) error {
+	clusters := c.clusters()
+	if f != table.Plain || len(clusters) < 2 {
+		return c.table(c.rows).Print(w, f, h)
+	}
+	for i, name := range clusters {
+		if i > 0 {
+			_, _ = fmt.Fprintln(w)
+		}
+		_, _ = fmt.Fprintf(w, "CLUSTER: %s/%s\n", name.Namespace, name.Cluster)
+		rows := slices.DeleteFunc(slices.Clone(c.rows), func(r R) bool { return c.clusterOf(&r) != name })
+		if err := c.table(rows).Print(w, f, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clusters returns the clusters that have rows, in the order of the rows.
+func (c *clusterTables[R]) clusters() []top.ClusterName {
+	var out []top.ClusterName
+	for i := range c.rows {
+		if name := c.clusterOf(&c.rows[i]); !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}

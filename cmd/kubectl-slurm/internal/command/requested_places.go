@@ -1,0 +1,153 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
+	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
+)
+
+// isWanted reports whether a name is requested; no names request all.
+func isWanted(names []string, name string) bool {
+	return len(names) == 0 || slices.Contains(names, name)
+}
+
+// checkPlace returns an error if the requested namespace or cluster does not exist. It is called when nothing was found, so that
+// a wrong name is not shown as an empty table. What the user may not read is not checked.
+func checkPlace(ctx context.Context, api *observe.API, a *tableRequest) error {
+	if a.scope.Namespace != "" {
+		if err := api.CheckNamespace(ctx, a.scope.Namespace); apierrors.IsNotFound(err) {
+			return fmt.Errorf("namespace %s does not exist", a.scope.Namespace)
+		}
+	}
+	if a.cluster == "" {
+		return nil
+	}
+	clusters, err := listClusterObjects(ctx, api, a.scope.Namespace)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, c := range clusters {
+		names = append(names, c.name)
+	}
+	return checkName("cluster", a.cluster, names, a.placeName())
+}
+
+// checkName returns an error that lists the known names if a name is not one of them.
+func checkName(kind, name string, known []string, place string) error {
+	if slices.Contains(known, name) {
+		return nil
+	}
+	if len(known) == 0 {
+		return fmt.Errorf("%s %s does not exist in %s, which has none", kind, name, place)
+	}
+	known = slices.Clone(known)
+	slices.Sort(known)
+	known = slices.Compact(known)
+	return fmt.Errorf("%s %s does not exist in %s; it has %s", kind, name, place, joinSome(known))
+}
+
+// maxListed is how many names an error lists.
+const maxListed = 12
+
+// joinSome joins the first names.
+func joinSome(names []string) string {
+	if len(names) <= maxListed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
+}
+
+// checkPartitions returns an error if one of the partitions does not exist. It reads nothing without names.
+func checkPartitions(ctx context.Context, api *observe.API, a *tableRequest, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	list, err := api.Partitions(ctx, observe.Scope{Namespace: a.scope.Namespace})
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	if err != nil {
+		return wrapReadError(observe.View, err)
+	}
+	return checkPartitionsIn(list, a, names)
+}
+
+func checkPartitionsIn(list []view.SlurmPartition, a *tableRequest, names []string) error {
+	var known []string
+	for i := range list {
+		if a.inCluster(list[i].Spec.Cluster.Name) {
+			known = append(known, list[i].Spec.Name)
+		}
+	}
+	for _, name := range names {
+		if err := checkName("partition", name, known, a.placeName()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findNodes returns the names of the Slurm nodes that hostlists and names of pods stand for. An unknown name is an error.
+func findNodes(ctx context.Context, api *observe.API, a *tableRequest, words []string) ([]string, error) {
+	var names []string
+	for _, word := range words {
+		part, err := hostlist.Expand(word)
+		if err != nil {
+			return nil, fmt.Errorf("reading the node list %q: %w", word, err)
+		}
+		names = append(names, part...)
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	nodes, err := api.Nodes(ctx, observe.Scope{Namespace: a.scope.Namespace})
+	if err != nil {
+		return nil, wrapReadError(observe.View, err)
+	}
+	known := map[string]bool{}
+	for i := range nodes {
+		if a.inCluster(nodes[i].Spec.Cluster.Name) {
+			known[nodes[i].Spec.Name] = true
+		}
+	}
+	return replacePods(ctx, api, a, names, known)
+}
+
+// replacePods replaces names of worker pods by the names of their Slurm nodes. It reads pods only for names that are no nodes.
+func replacePods(ctx context.Context, api *observe.API, a *tableRequest, names []string, known map[string]bool) ([]string, error) {
+	var nodeOf map[string]string
+	for i, name := range names {
+		if known[name] {
+			continue
+		}
+		if nodeOf == nil {
+			nodeOf = map[string]string{}
+			pods, err := listWorkerPods(ctx, api, a.scope.Namespace, "")
+			if err != nil && !apierrors.IsForbidden(err) {
+				return nil, wrapReadError(observe.Workers, err)
+			}
+			for k := range pods {
+				nodeOf[pods[k].Name] = pods[k].Labels[v1beta1.LabelPodHostname]
+			}
+		}
+		node := nodeOf[name]
+		if !known[node] {
+			var list []string
+			for k := range known {
+				list = append(list, k)
+			}
+			return nil, checkName("node", name, list, a.placeName())
+		}
+		names[i] = node
+	}
+	return names, nil
+}
