@@ -118,7 +118,7 @@ func (h *testCluster) compareAll(t *testing.T, cluster *realslurm.Cluster) {
 	const maxObservations = 8
 	for i := range maxObservations {
 		if i >= maxObservations/2 {
-			updateWaitingJob(t, cluster)
+			updateRunningJob(t, cluster)
 		}
 		s := observeCluster(t, cluster, exporter, a)
 		for _, p := range programs {
@@ -146,11 +146,12 @@ func (h *testCluster) compareAll(t *testing.T, cluster *realslurm.Cluster) {
 	}
 }
 
-// updateWaitingJob makes slurmctld count an update of the jobs. It changes the reason of a waiting job without that at
-// times, so that update_time leaves the programs with the reason of before for minutes.
-func updateWaitingJob(t *testing.T, cluster *realslurm.Cluster) {
+// updateRunningJob makes slurmctld count an update of the jobs. It changes the reason of a waiting job without that at
+// times, so that update_time leaves the programs with the reason of before for minutes. The update of a waiting job would
+// reset its reason.
+func updateRunningJob(t *testing.T, cluster *realslurm.Cluster) {
 	t.Helper()
-	runShell(t, cluster, []string{`squeue -h -t PD -o %A | head -n 1 | xargs -r -I{} scontrol update jobid={} admincomment=seen`})
+	runShell(t, cluster, []string{`squeue -h -t R,CF -o %A | head -n 1 | xargs -r -I{} scontrol update jobid={} admincomment=seen`})
 }
 
 // observeCluster refreshes every program and then reads the commands. A difference that exists only
