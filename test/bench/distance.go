@@ -143,7 +143,12 @@ func (d *distanceBench) measure(ctx context.Context, delay time.Duration) (out d
 	if err := s.await(ctx, func(p slurmclient.Poll) bool { return p.Known }); err != nil {
 		return out, err
 	}
-	out.first = time.Since(begin).Seconds()
+	known := time.Now()
+	out.first = known.Sub(begin).Seconds()
+	// The jobs are as old as the first poll took until the next one has ended.
+	if err := s.await(ctx, func(p slurmclient.Poll) bool { return p.AsOf().After(known) }); err != nil {
+		return out, err
+	}
 	s.reset()
 	if err := d.changeJobs(ctx, s); err != nil {
 		return out, err
