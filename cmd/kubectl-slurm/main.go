@@ -29,6 +29,7 @@ func run(ctx context.Context, args []string) int {
 	streams := command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	if term.IsTerminal(int(os.Stdout.Fd())) {
 		streams.Size = terminalSize
+		streams.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
 	root := command.New(streams, time.Now, version.Info())
 	root.SetArgs(args)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/version"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
@@ -148,7 +149,9 @@ func (o *options) addOpenAPI(base *basecmd.AdapterBase, scheme *runtime.Scheme) 
 	base.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(o.openAPIDefinitions, namer)
 	base.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(o.openAPIDefinitions, namer)
 	base.OpenAPIConfig.Info.Title, base.OpenAPIV3Config.Info.Title = base.Name, base.Name
-	base.OpenAPIConfig.Info.Version, base.OpenAPIV3Config.Info.Version = "1.0.0", "1.0.0"
+	// kubectl slurm version shows this version.
+	program := cmp.Or(version.Version, "unknown")
+	base.OpenAPIConfig.Info.Version, base.OpenAPIV3Config.Info.Version = program, program
 }
 
 // openAPIDefinitions returns the OpenAPI models of everything that the adapter serves.

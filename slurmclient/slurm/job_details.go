@@ -38,6 +38,9 @@ type JobDetails struct {
 	// Flags are the flags of the job, not those of its state, joined by commas, such as
 	// "EXACT_TASK_COUNT_REQUESTED,JOB_WAS_RUNNING".
 	Flags string
+	// ExitCode is what the job's script returned, and ExitSignal the signal that ended it, 0 for none. Both are 0 until the job
+	// has ended.
+	ExitCode, ExitSignal uint32
 }
 
 // SharedDetails is an immutable JobDetails, which any number of jobs may share. The zero value has zero fields.
@@ -107,6 +110,22 @@ func (s SharedDetails) ArrayMaxRunning() uint32 {
 		return 0
 	}
 	return s.shared.ArrayMaxRunning
+}
+
+// ExitCode returns what the job's script returned, 0 until the job has ended.
+func (s SharedDetails) ExitCode() uint32 {
+	if s.shared == nil {
+		return 0
+	}
+	return s.shared.ExitCode
+}
+
+// ExitSignal returns the signal that ended the job, 0 for none.
+func (s SharedDetails) ExitSignal() uint32 {
+	if s.shared == nil {
+		return 0
+	}
+	return s.shared.ExitSignal
 }
 
 // HetJobIDs returns the ids of all components of a heterogeneous job, as a hostlist.

@@ -47,7 +47,7 @@ func jobSpec(cluster v1alpha1.ClusterReference, j *slurm.Job) v1alpha1.SlurmJobS
 
 func jobStatus(j *slurm.Job) v1alpha1.SlurmJobStatus {
 	allocated, _ := j.AllocatedTRES()
-	return v1alpha1.SlurmJobStatus{
+	status := v1alpha1.SlurmJobStatus{
 		State: j.State.Base.String(), Flags: j.State.Names()[1:],
 		Reason: j.Reason, ReasonText: j.ReasonText(), Priority: formatNumber(j.Priority), Restarts: int64(j.Restarts),
 		EligibleTime: formatTime(j.EligibleTime), StartTime: formatTime(j.StartTime), EndTime: formatTime(j.EndTime),
@@ -55,6 +55,11 @@ func jobStatus(j *slurm.Job) v1alpha1.SlurmJobStatus {
 		Nodes: j.Nodes, ScheduledNodes: j.ScheduledNodes(), BatchHost: j.BatchHost,
 		NodeCount: formatNumber(j.NodeCount), CPUs: formatNumber(j.CPUs), TRES: allocated,
 	}
+	if j.State.Base.Finished() || j.ExitCode() != 0 || j.ExitSignal() != 0 {
+		code := int64(j.ExitCode())
+		status.ExitCode, status.ExitSignal = &code, int64(j.ExitSignal())
+	}
+	return status
 }
 
 // JobRecord returns the record of a job.
@@ -93,5 +98,6 @@ func jobDetails(spec *v1alpha1.SlurmJobSpec, status *v1alpha1.SlurmJobStatus) sl
 		MaxNodes: parseNumber(spec.MaxNodes), CPUsPerTask: parseNumber(spec.CPUsPerTask), Shared: spec.Shared,
 		TRESPerNode: spec.TRESPerNode, TRESPerJob: spec.TRESPerJob, TRESPerTask: spec.TRESPerTask,
 		TRESPerSocket: spec.TRESPerSocket, Licenses: spec.Licenses, Reservation: spec.Reservation,
+		ExitCode: uint32(parseNumber(status.ExitCode).Or(0)), ExitSignal: uint32(max(0, status.ExitSignal)),
 	}
 }

@@ -551,6 +551,20 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobStatus(ref common.Referen
 							Format:      "",
 						},
 					},
+					"exitCode": {
+						SchemaProps: spec.SchemaProps{
+							Description: "exitCode is what the script of a finished job returned; omitted for other jobs.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"exitSignal": {
+						SchemaProps: spec.SchemaProps{
+							Description: "exitSignal is the number of the signal that ended a finished job; omitted for none.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
 					"priority": {
 						SchemaProps: spec.SchemaProps{
 							Description: "priority is the job's priority; 0 means held.",

@@ -163,6 +163,12 @@ type SlurmJobStatus struct {
 	// reasonText is slurmctld's longer description of the reason, often omitted.
 	// +optional
 	ReasonText string `json:"reasonText,omitempty"`
+	// exitCode is what the script of a finished job returned; omitted for other jobs.
+	// +optional
+	ExitCode *int64 `json:"exitCode,omitempty"`
+	// exitSignal is the number of the signal that ended a finished job; omitted for none.
+	// +optional
+	ExitSignal int64 `json:"exitSignal,omitempty"`
 	// priority is the job's priority; 0 means held.
 	// +optional
 	Priority *int64 `json:"priority,omitempty"`

@@ -156,6 +156,11 @@ func (in *SlurmJobStatus) DeepCopyInto(out *SlurmJobStatus) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.ExitCode != nil {
+		in, out := &in.ExitCode, &out.ExitCode
+		*out = new(int64)
+		**out = **in
+	}
 	if in.Priority != nil {
 		in, out := &in.Priority, &out.Priority
 		*out = new(int64)

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+	"encoding/json"
 	"io"
 	"math"
 	"strconv"
@@ -86,6 +88,7 @@ func jobFields() map[string]field[jobRecord] {
 		"tres_req_str":               textField(func(j *job) *string { return &j.TRESRequested }),
 		"tres_alloc_str":             textField(func(j *job) *string { return &j.TRESAllocated }),
 		"gres_detail":                anyField(readGRESDetail),
+		"exit_code":                  anyField(readExitCode),
 		"tres_per_job":               textField(func(j *job) *string { return &j.details.TRESPerJob }),
 		"tres_per_node":              textField(func(j *job) *string { return &j.details.TRESPerNode }),
 		"tres_per_socket":            textField(func(j *job) *string { return &j.details.TRESPerSocket }),
@@ -110,6 +113,22 @@ func readGRESDetail(in *Interner, v []byte, j *jobRecord) {
 			j.details.GRESAllocated = in.text([]byte(slurm.FormatGRES(counts)))
 		}
 	}
+}
+
+// readExitCode reads {"return_code": {"number": 3, …}, "signal": {"id": {"number": 9, …}, …}, …}. What cannot be read is 0.
+func readExitCode(_ *Interner, v []byte, j *jobRecord) {
+	var exit struct {
+		Code   json.RawMessage `json:"return_code"`
+		Signal struct {
+			ID json.RawMessage `json:"id"`
+		} `json:"signal"`
+	}
+	j.details.ExitCode, j.details.ExitSignal = 0, 0
+	if bytes.Equal(v, []byte("null")) || json.Unmarshal(v, &exit) != nil {
+		return
+	}
+	number := func(v json.RawMessage) uint32 { return uint32(min(parseNumber(v).Or(0), math.MaxUint32)) }
+	j.details.ExitCode, j.details.ExitSignal = number(exit.Code), number(exit.Signal.ID)
 }
 
 func parseJobState(v []byte) slurm.JobState {

@@ -15,6 +15,17 @@ type clusterTables[R any] struct {
 	rows      []R
 	clusterOf func(r *R) top.ClusterName
 	table     func(rows []R) *table.Table[R]
+	screen    table.Screen
+}
+
+// SetScreen sets the terminal to which the tables are printed.
+func (c *clusterTables[R]) SetScreen(s table.Screen) { c.screen = s }
+
+// print prints the table of some rows.
+func (c *clusterTables[R]) print(w io.Writer, rows []R, f table.Format, h table.Headings) error {
+	t := c.table(rows)
+	t.Screen = c.screen
+	return t.Print(w, f, h)
 }
 
 // Len returns the number of all rows.
@@ -34,7 +45,7 @@ func (c *clusterTables[R]) Sort(by string) error {
 func (c *clusterTables[R]) Print(w io.Writer, f table.Format, h table.Headings) error {
 	clusters := c.clusters()
 	if f != table.Plain || len(clusters) < 2 {
-		return c.table(c.rows).Print(w, f, h)
+		return c.print(w, c.rows, f, h)
 	}
 	for i, name := range clusters {
 		if i > 0 {
@@ -42,7 +53,7 @@ func (c *clusterTables[R]) Print(w io.Writer, f table.Format, h table.Headings) 
 		}
 		_, _ = fmt.Fprintf(w, "CLUSTER: %s/%s\n", name.Namespace, name.Cluster)
 		rows := slices.DeleteFunc(slices.Clone(c.rows), func(r R) bool { return c.clusterOf(&r) != name })
-		if err := c.table(rows).Print(w, f, h); err != nil {
+		if err := c.print(w, rows, f, h); err != nil {
 			return err
 		}
 	}

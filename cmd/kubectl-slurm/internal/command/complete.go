@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
+	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 )
 
 // completionTimeout is the time limit of a completion.
@@ -57,4 +59,53 @@ func (s *session) completeNames(
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return words(ctx, api, namespace), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeJobs completes IDs of jobs.
+func (s *session) completeJobs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return s.completeNames(cmd, func(ctx context.Context, api *observe.API, namespace string) []string {
+		jobs, _ := api.Jobs(ctx, observe.Scope{Namespace: namespace})
+		out := make([]string, len(jobs))
+		for i := range jobs {
+			out[i] = records.JobID(convert.JobRecord(&jobs[i])) + "\t" + jobs[i].Spec.Name
+		}
+		return out
+	})
+}
+
+// completeNodes completes names of Slurm nodes.
+func (s *session) completeNodes(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return s.completeNames(cmd, func(ctx context.Context, api *observe.API, namespace string) []string {
+		nodes, _ := api.Nodes(ctx, observe.Scope{Namespace: namespace})
+		out := make([]string, len(nodes))
+		for i := range nodes {
+			out[i] = nodes[i].Spec.Name
+		}
+		return out
+	})
+}
+
+// completePartitions completes names of partitions.
+func (s *session) completePartitions(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return s.completeNames(cmd, func(ctx context.Context, api *observe.API, namespace string) []string {
+		partitions, _ := api.Partitions(ctx, observe.Scope{Namespace: namespace})
+		out := make([]string, len(partitions))
+		for i := range partitions {
+			out[i] = partitions[i].Spec.Name
+		}
+		return out
+	})
+}
+
+// registerColumns completes the columns of --sort-by, also with a minus sign.
+func registerColumns(cmd *cobra.Command, names []string) {
+	registerCompletion(cmd, "sort-by", columnWords(names)...)
+}
+
+func columnWords(names []string) []string {
+	var words []string
+	for _, name := range names {
+		words = append(words, name, "-"+name)
+	}
+	return words
 }

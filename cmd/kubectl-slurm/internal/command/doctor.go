@@ -20,8 +20,9 @@ func (s *session) doctorCommand() *cobra.Command {
 	var all bool
 	var warn time.Duration
 	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Finds common faults and suggests a cure for each",
+		SuggestFor: []string{"check", "diagnose", "sdiag", "ping"},
+		Use:        "doctor",
+		Short:      "Finds common faults and suggests a cure for each",
 		Long: `Finds common faults of Slurm on Kubernetes and suggests a cure for each.
 
 The exit status is 0 when no fault was found, 1 when a fault was found, and 2 when the

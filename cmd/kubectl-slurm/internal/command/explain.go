@@ -25,13 +25,15 @@ import (
 func (s *session) explainCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use:   "explain",
-		Short: "Explains the number of workers of a NodeSet, or why a job waits",
+		Use:        "explain",
+		SuggestFor: []string{"describe", "why", "show", "scontrol"},
+		Short:      "Explains NodeSets, jobs, Slurm nodes and partitions",
 	}
 	requireSubcommand(cmd)
 	cmd.PersistentFlags().StringVarP(&output, "output", "o", "", table.Usage(table.ObjectFormats()))
 	registerCompletion(cmd, "output", table.ObjectFormats()...)
-	cmd.AddCommand(s.explainJobCommand(&output), s.explainNodeSetCommand(&output))
+	cmd.AddCommand(s.explainJobCommand(&output), s.explainNodeSetCommand(&output), s.explainNodeCommand(&output),
+		s.explainPartitionCommand(&output))
 	return cmd
 }
 
@@ -45,8 +47,9 @@ func (s *session) explainJobCommand(output *string) *cobra.Command {
 		Long: "Explains why a job waits, whether more workers would help, which NodeSets could\nrun it, and how " +
 			"many workers they would need. ID is the ID that squeue prints: 7,\n7_3 for an array task, 8+1 for a " +
 			"component of a heterogeneous job. The command\nneeds the view.",
-		Example: "  kubectl slurm explain job 1234\n  kubectl slurm explain job 77_3 --cluster=alpha",
-		Args:    oneArgument("the job ID, such as 7, 7_3 or 8+1"),
+		Example:           "  kubectl slurm explain job 1234\n  kubectl slurm explain job 77_3 --cluster=alpha",
+		Args:              oneArgument("the job ID, such as 7, 7_3 or 8+1"),
+		ValidArgsFunction: s.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.printExplanation(*output, func(api *observe.API, namespace string) (explanation, error) {
 				if all {

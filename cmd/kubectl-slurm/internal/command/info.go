@@ -24,8 +24,9 @@ type infoFlags struct {
 func (s *session) infoCommand() *cobra.Command {
 	f, i := &topFlags{}, &infoFlags{}
 	cmd := &cobra.Command{
-		Use:   "info",
-		Short: "Shows partitions and nodes with the options, columns and rows of sinfo",
+		Use:        "info",
+		SuggestFor: []string{"sinfo", "node", "nodes", "partition", "partitions", "get", "status"},
+		Short:      "Shows partitions and nodes with the options, columns and rows of sinfo",
 		Long: `Shows partitions and nodes with the options, columns and rows of sinfo. Several
 clusters have one table each. The command needs the view.
 
@@ -34,7 +35,7 @@ that no partition of Slurm 24.11 has a star.`,
 		Example: "  kubectl slurm info\n  kubectl slurm info -R\n  kubectl slurm info -N -p gpu",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.printTable(cmd.Context(), f, rowNoun{"partitions", "partition"}, nil, i.read)
+			return s.printTable(cmd.Context(), f, rowNoun{plural: "partitions", singular: "partition"}, nil, i.read)
 		},
 	}
 	flags := cmd.Flags()
@@ -47,6 +48,8 @@ that no partition of Slurm 24.11 has a star.`,
 	// -s is kubectl's letter for --server.
 	flags.StringVar(s.kube.APIServer, "server", *s.kube.APIServer, "The address and port of the Kubernetes API server")
 	_ = flags.MarkHidden("server")
+	registerColumns(cmd, info.Table(info.ByState, nil).ColumnNames())
+	_ = cmd.RegisterFlagCompletionFunc("partition", s.completePartitions)
 	cmd.MarkFlagsMutuallyExclusive("summarize", "Node", "list-reasons")
 	return cmd
 }
@@ -65,6 +68,9 @@ func (i *infoFlags) style() info.Style {
 
 // read reads the table.
 func (i *infoFlags) read(ctx context.Context, api *observe.API, a tableRequest) (rowTable, []string, error) {
+	if err := checkLabels(a.scope.Labels); err != nil {
+		return nil, nil, err
+	}
 	partitions, err := api.Partitions(ctx, observe.Scope{Namespace: a.scope.Namespace})
 	if err != nil {
 		return nil, nil, wrapReadError(observe.View, err)
@@ -75,11 +81,6 @@ func (i *infoFlags) read(ctx context.Context, api *observe.API, a tableRequest) 
 	nodes, err := api.Nodes(ctx, a.scope)
 	if err != nil {
 		return nil, nil, wrapReadError(observe.View, err)
-	}
-	if len(partitions) == 0 {
-		if err := checkPlace(ctx, api, &a); err != nil {
-			return nil, nil, err
-		}
 	}
 	clusters := clustersOf(partitions, nodes, &a, i.partitions)
 	t, err := makeTable(clusters, func(c *info.Cluster) string { return c.Namespace + "/" + c.Name },

@@ -55,6 +55,9 @@ func (p *partitionWithMetrics) query(metric string) metricQuery {
 
 func listPartitionRows(ctx context.Context, api *observe.API, a tableRequest) (
 	[]partitionWithMetrics, []string, error) {
+	if err := checkLabels(a.scope.Labels); err != nil {
+		return nil, nil, err
+	}
 	list, err := api.Partitions(ctx, a.scope)
 	if err == nil {
 		var out []partitionWithMetrics

@@ -26,8 +26,9 @@ type queueFlags struct {
 func (s *session) queueCommand() *cobra.Command {
 	f, q := &topFlags{}, &queueFlags{}
 	cmd := &cobra.Command{
-		Use:   "queue",
-		Short: "Shows jobs with the options, columns and rows of squeue",
+		Use:        "queue",
+		SuggestFor: []string{"squeue", "job", "jobs", "ps", "q", "list"},
+		Short:      "Shows jobs with the options, columns and rows of squeue",
 		Long: `Shows jobs with the options, columns and rows of squeue. Several clusters have one
 table each. The command needs the view.
 
@@ -41,7 +42,7 @@ squeue's -h.`,
 			if err != nil {
 				return err
 			}
-			return s.printTable(cmd.Context(), f, rowNoun{"jobs", "job"}, nil, q.reader(states))
+			return s.printTable(cmd.Context(), f, rowNoun{plural: "jobs", singular: "job", finished: "-t all"}, nil, q.reader(states))
 		},
 	}
 	flags := cmd.Flags()
@@ -57,6 +58,10 @@ squeue's -h.`,
 	flags.StringSliceVarP(&q.ids, "job", "j", nil, "IDs of jobs to show")
 	flags.BoolVar(&q.start, "start", false, "Show when slurmctld expects pending jobs to start")
 	registerCompletion(cmd, "states", queue.StateNames()...)
+	registerColumns(cmd, queue.Table(queue.ByPartition, nil).ColumnNames())
+	_ = cmd.RegisterFlagCompletionFunc("partition", s.completePartitions)
+	_ = cmd.RegisterFlagCompletionFunc("nodelist", s.completeNodes)
+	_ = cmd.RegisterFlagCompletionFunc("job", s.completeJobs)
 	cmd.MarkFlagsMutuallyExclusive("me", "user")
 	return cmd
 }
@@ -90,12 +95,7 @@ func (q *queueFlags) reader(states []slurm.JobState) tableReader {
 		a.scope.Fields = q.fieldSelector()
 		jobs, err := listJobs(ctx, api, a)
 		if err != nil {
-			return nil, []string{withoutViewNote}, wrapReadError(observe.View, err)
-		}
-		if len(jobs) == 0 {
-			if err := checkPlace(ctx, api, &a); err != nil {
-				return nil, nil, err
-			}
+			return nil, notesWithoutView(err), wrapReadError(observe.View, err)
 		}
 		t, err := makeTable(jobs, clusterOfJob, func(part []view.SlurmJob) rowTable {
 			return &clusterTables[queue.Row]{

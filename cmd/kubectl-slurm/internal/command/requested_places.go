@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
@@ -18,6 +19,28 @@ import (
 func isWanted(names []string, name string) bool {
 	return len(names) == 0 || slices.Contains(names, name)
 }
+
+// checkLabels returns an error if a selector uses a label that no object of the view has. The server would select nothing.
+func checkLabels(selector string) error {
+	parsed, err := labels.Parse(selector)
+	if err != nil {
+		return fmt.Errorf("reading --selector: %w", err)
+	}
+	known := []string{view.LabelCluster, view.LabelPartition, view.LabelState, view.LabelUser, view.LabelAccount, view.LabelNode}
+	requirements, _ := parsed.Requirements()
+	for _, r := range requirements {
+		if !slices.Contains(known, r.Key()) && !strings.HasPrefix(r.Key(), view.PartitionPrefix) {
+			return &unknownLabelError{fmt.Sprintf("unknown label %q; the labels are %s and %sNAME", r.Key(), strings.Join(known, ", "),
+				view.PartitionPrefix)}
+		}
+	}
+	return nil
+}
+
+// unknownLabelError reports a label that the view does not have.
+type unknownLabelError struct{ text string }
+
+func (e *unknownLabelError) Error() string { return e.text }
 
 // checkPlace returns an error if the requested namespace or cluster does not exist. It is called when nothing was found, so that
 // a wrong name is not shown as an empty table. What the user may not read is not checked.
@@ -96,8 +119,8 @@ func checkPartitionsIn(list []view.SlurmPartition, a *tableRequest, names []stri
 	return nil
 }
 
-// findNodes returns the names of the Slurm nodes that hostlists and names of pods stand for. An unknown name is an error.
-func findNodes(ctx context.Context, api *observe.API, a *tableRequest, words []string) ([]string, error) {
+// expandHostlists returns the names of hostlists such as gpu-[0-3].
+func expandHostlists(words []string) ([]string, error) {
 	var names []string
 	for _, word := range words {
 		part, err := hostlist.Expand(word)
@@ -106,8 +129,31 @@ func findNodes(ctx context.Context, api *observe.API, a *tableRequest, words []s
 		}
 		names = append(names, part...)
 	}
-	if len(names) == 0 {
-		return nil, nil
+	return names, nil
+}
+
+// podsOfNodes returns the name of each node's worker pod, if one of the requested names is not the name of a node. It is empty
+// if the pods cannot be read.
+func podsOfNodes(ctx context.Context, api *observe.API, a *tableRequest, nodes []view.SlurmNode) map[string]string {
+	out, known := map[string]string{}, map[string]bool{}
+	for i := range nodes {
+		known[nodes[i].Spec.Name], known[nodes[i].Name] = true, true
+	}
+	if !slices.ContainsFunc(a.names, func(name string) bool { return !known[name] }) {
+		return out
+	}
+	pods, _ := listWorkerPods(ctx, api, a.scope.Namespace, "")
+	for i := range pods {
+		out[pods[i].Labels[v1beta1.LabelPodHostname]] = pods[i].Name
+	}
+	return out
+}
+
+// findNodes returns the names of the Slurm nodes that hostlists and names of pods stand for. An unknown name is an error.
+func findNodes(ctx context.Context, api *observe.API, a *tableRequest, words []string) ([]string, error) {
+	names, err := expandHostlists(words)
+	if err != nil || len(names) == 0 {
+		return nil, err
 	}
 	nodes, err := api.Nodes(ctx, observe.Scope{Namespace: a.scope.Namespace})
 	if err != nil {

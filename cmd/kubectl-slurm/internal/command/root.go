@@ -23,6 +23,8 @@ type Streams struct {
 	// Size returns the current columns and lines of Out if that is a terminal, which --watch
 	// redraws. It is nil otherwise.
 	Size func() (columns, lines int)
+	// Color is whether Out shows colors.
+	Color bool
 }
 
 // session is the state that all commands share.
@@ -63,7 +65,7 @@ was interrupted.`,
 	root.SetErr(streams.Err)
 	root.SetFlagErrorFunc(addHelpHint)
 	requireSubcommand(root)
-	root.AddCommand(s.queueCommand(), s.infoCommand(), s.topCommand(), s.explainCommand(), s.doctorCommand(), s.rotateCommand())
+	root.AddCommand(s.queueCommand(), s.infoCommand(), s.topCommand(), s.explainCommand(), s.doctorCommand(), s.rotateCommand(), s.versionCommand())
 	return root
 }
 
@@ -96,6 +98,15 @@ func ErrorText(err error) string {
 		return "error: " + err.Error() + "\n" + string(p.Stack)
 	}
 	return "error: " + err.Error()
+}
+
+// screen returns the terminal for tables. --watch cuts lines itself and has no colors.
+func (s *session) screen(watch bool) table.Screen {
+	if s.streams.Size == nil {
+		return table.Screen{}
+	}
+	columns, _ := s.streams.Size()
+	return table.Screen{Columns: columns, Color: s.streams.Color && !watch}
 }
 
 // connect returns a client with the user's kubeconfig and flags.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,9 @@ func requireSubcommand(cmd *cobra.Command) {
 		if len(args) == 0 {
 			return nil
 		}
+		if near := similarCommands(cmd, args[0]); len(near) > 0 {
+			return fmt.Errorf("unknown command %s %s; did you mean %s?", cmd.CommandPath(), args[0], strings.Join(near, " or "))
+		}
 		var names []string
 		for _, c := range cmd.Commands() {
 			if c.IsAvailableCommand() {
@@ -24,6 +28,25 @@ func requireSubcommand(cmd *cobra.Command) {
 		return fmt.Errorf("unknown command %s %s; the commands are %s", cmd.CommandPath(), args[0],
 			strings.Join(names, ", "))
 	}
+}
+
+// maxTypos is how many letters a misspelt command may differ by.
+const maxTypos = 2
+
+// similarCommands returns the subcommands that a word may stand for: those that list it in SuggestFor, such as jobs for
+// queue, or else those with a similar name.
+func similarCommands(cmd *cobra.Command, word string) []string {
+	var meant []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() && slices.ContainsFunc(c.SuggestFor, func(s string) bool { return strings.EqualFold(s, word) }) {
+			meant = append(meant, c.Name())
+		}
+	}
+	if len(meant) > 0 {
+		return meant
+	}
+	cmd.SuggestionsMinimumDistance = maxTypos
+	return cmd.SuggestionsFor(word)
 }
 
 // addHelpHint adds to a flag error where to find help.

@@ -13,11 +13,12 @@ import (
 type rowTable interface {
 	Len() int
 	Sort(by string) error
+	SetScreen(s table.Screen)
 	Print(w io.Writer, f table.Format, h table.Headings) error
 }
 
-// rowNoun is the noun for the rows of a table, in plural and singular.
-type rowNoun struct{ plural, singular string }
+// rowNoun is the noun for the rows of a table, in plural and singular. finished is the flag that also shows finished rows.
+type rowNoun struct{ plural, singular, finished string }
 
 // tablePrinter prints tables in one format.
 type tablePrinter struct {
@@ -25,6 +26,7 @@ type tablePrinter struct {
 	format   table.Format
 	headings table.Headings
 	sortBy   string
+	screen   table.Screen
 }
 
 // print writes a table and returns notes about an empty one. It prints the matching rows before it
@@ -33,6 +35,7 @@ func (p tablePrinter) print(w io.Writer, a *tableRequest, t rowTable) ([]string,
 	if err := t.Sort(p.sortBy); err != nil {
 		return nil, err
 	}
+	t.SetScreen(p.screen)
 	if err := t.Print(w, p.format, p.headings); err != nil {
 		return nil, err
 	}
@@ -48,8 +51,8 @@ func (p tablePrinter) print(w io.Writer, a *tableRequest, t rowTable) ([]string,
 // noRowsFound says that no rows were found, and which flag may show more.
 func (k rowNoun) noRowsFound(a *tableRequest) string {
 	text := fmt.Sprintf("no %s were found in %s", k.plural, a.placeName())
-	if a.filter == top.Present && k.singular == "job" {
-		text += "; --all also shows finished jobs"
+	if a.filter == top.Present && k.finished != "" {
+		text += "; " + k.finished + " also shows finished " + k.plural
 	}
 	return text
 }

@@ -12,7 +12,7 @@ import (
 
 func TestPrintTables(t *testing.T) {
 	type row struct{ name string }
-	jobs := rowNoun{"jobs", "job"}
+	jobs := rowNoun{plural: "jobs", singular: "job", finished: "--all"}
 	hpc := observe.Scope{Namespace: "hpc"}
 	for _, tc := range []struct {
 		name   string
@@ -25,12 +25,12 @@ func TestPrintTables(t *testing.T) {
 		err    string
 	}{
 		{"some rows", jobs, tableRequest{scope: hpc}, []string{"a"}, table.Plain, "NAME\na\n", "", ""},
-		{"no rows", rowNoun{"nodes", "node"}, tableRequest{scope: hpc}, nil, table.Plain, "",
+		{"no rows", rowNoun{plural: "nodes", singular: "node"}, tableRequest{scope: hpc}, nil, table.Plain, "",
 			"no nodes were found in namespace hpc", ""},
-		{"in any namespace", rowNoun{"users", "user"}, tableRequest{namespaces: top.ManyNamespaces}, nil, table.Names,
+		{"in any namespace", rowNoun{plural: "users", singular: "user"}, tableRequest{namespaces: top.ManyNamespaces}, nil, table.Names,
 			"",
 			"no users were found in any namespace", ""},
-		{"of a cluster", rowNoun{"users", "user"}, tableRequest{scope: hpc, cluster: "alpha"}, nil, table.Plain, "",
+		{"of a cluster", rowNoun{plural: "users", singular: "user"}, tableRequest{scope: hpc, cluster: "alpha"}, nil, table.Plain, "",
 			"no users were found in namespace hpc", ""},
 		{"unfinished jobs", jobs, tableRequest{scope: hpc, filter: top.Present}, nil, table.Plain, "",
 			"no jobs were found in namespace hpc; --all also shows finished jobs", ""},

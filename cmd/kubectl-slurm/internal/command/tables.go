@@ -30,7 +30,7 @@ func readNodeSets(ctx context.Context, api *observe.API, a tableRequest) (rowTab
 func readJobs(ctx context.Context, api *observe.API, a tableRequest) (rowTable, []string, error) {
 	jobs, err := listJobs(ctx, api, a)
 	if err != nil {
-		return nil, []string{withoutViewNote}, wrapReadError(observe.View, err)
+		return nil, notesWithoutView(err), wrapReadError(observe.View, err)
 	}
 	jobs = slices.DeleteFunc(jobs, func(j view.SlurmJob) bool {
 		return !a.matches(fmt.Sprint(j.Spec.JobID), j.Name, j.Spec.Name, records.JobID(convert.JobRecord(&j)))
@@ -43,7 +43,7 @@ func readJobs(ctx context.Context, api *observe.API, a tableRequest) (rowTable, 
 func readUsers(ctx context.Context, api *observe.API, a tableRequest) (rowTable, []string, error) {
 	jobs, err := listJobs(ctx, api, a)
 	if err != nil {
-		return nil, []string{withoutViewNote}, wrapReadError(observe.View, err)
+		return nil, notesWithoutView(err), wrapReadError(observe.View, err)
 	}
 	jobs = slices.DeleteFunc(jobs, func(j view.SlurmJob) bool { return !a.matches(j.Spec.User) })
 	t, err := makeTable(jobs, clusterOfJob,
@@ -59,17 +59,32 @@ func clusterOfNode(n *view.SlurmNode) string { return n.Namespace + "/" + n.Spec
 const withoutViewNote = "kubectl slurm top partitions and top nodesets show the numbers of running and pending jobs " +
 	"without the view"
 
+// notesWithoutView returns the note about an error in reading jobs.
+func notesWithoutView(err error) []string {
+	if isFatal(err) {
+		return nil
+	}
+	return []string{withoutViewNote}
+}
+
 // listJobs lists the jobs of the requested clusters.
 func listJobs(ctx context.Context, api *observe.API, a tableRequest) ([]view.SlurmJob, error) {
+	if err := checkLabels(a.scope.Labels); err != nil {
+		return nil, err
+	}
 	jobs, err := api.Jobs(ctx, a.scope)
 	return slices.DeleteFunc(jobs, func(j view.SlurmJob) bool { return !a.inCluster(j.Spec.Cluster.Name) }), err
 }
 
 func readNodes(ctx context.Context, api *observe.API, a tableRequest) (rowTable, []string, error) {
+	if err := checkLabels(a.scope.Labels); err != nil {
+		return nil, nil, err
+	}
 	nodes, err := api.Nodes(ctx, a.scope)
 	if err == nil {
+		podOf := podsOfNodes(ctx, api, &a, nodes)
 		nodes = slices.DeleteFunc(nodes, func(n view.SlurmNode) bool {
-			return !a.inCluster(n.Spec.Cluster.Name) || !a.matches(n.Spec.Name, n.Name)
+			return !a.inCluster(n.Spec.Cluster.Name) || !a.matches(n.Spec.Name, n.Name, podOf[n.Spec.Name])
 		})
 		t, err := makeTable(nodes, clusterOfNode,
 			func(part []view.SlurmNode) rowTable { return top.Nodes(a.now, a.namespaces, a.filter, part) })

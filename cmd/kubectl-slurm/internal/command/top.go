@@ -85,6 +85,10 @@ func (s *session) topCommand() *cobra.Command {
 	s.addTableFlags(cmd, cmd.PersistentFlags(), f)
 	cmd.PersistentFlags().StringVar(&f.fields, "field-selector", "", "Field selector, such as spec.account=ml")
 	cmd.PersistentFlags().BoolVarP(&f.watch, "watch", "w", false, watchUsage)
+	// The subcommands share the flag.
+	_ = cmd.RegisterFlagCompletionFunc("sort-by", func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return columnWords(columnsOf(c.Name())), cobra.ShellCompDirectiveNoFileComp
+	})
 	cmd.AddCommand(
 		s.tableCommand(f, "partitions", "partition",
 			"Shows partitions: their nodes, and their running and pending jobs",
@@ -99,19 +103,23 @@ func (s *session) topCommand() *cobra.Command {
 	return cmd
 }
 
+// minInterval is the shortest interval of --watch. The adapter itself polls Slurm every few seconds.
+const minInterval = time.Second
+
 const watchUsage = "Refresh the table until interrupted"
 
 // addTableFlags adds the flags that all tables have, apart from --watch, whose letter is a node list in queue.
 func (s *session) addTableFlags(cmd *cobra.Command, flags *pflag.FlagSet, f *topFlags) {
 	flags.StringVarP(&f.output, "output", "o", "", table.Usage(table.Formats()))
-	flags.StringVar(&f.sortBy, "sort-by", "", "Column to sort by; numbers are sorted in descending order")
+	flags.StringVar(&f.sortBy, "sort-by", "", "Column to sort by, or the beginning of its name. Numbers are sorted in descending order; "+
+		"a minus sign before the name reverses the order")
 	flags.StringVarP(&f.selector, "selector", "l", "",
 		"Label selector, such as partition=gpu,state=PENDING,user=alice in the view")
 	flags.StringVar(&f.cluster, "cluster", "",
 		"Slurm cluster to show: the name of its Controller or Cluster. Default: all")
 	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "Show all namespaces")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "Omit the headings")
-	flags.DurationVar(&f.interval, "interval", 5*time.Second, "Interval between refreshes of --watch")
+	flags.DurationVar(&f.interval, "interval", 5*time.Second, "Interval between refreshes of --watch, at least 1s")
 	registerCompletion(cmd, "output", table.Formats()...)
 	_ = cmd.RegisterFlagCompletionFunc("cluster", s.completeClusters)
 }
@@ -129,7 +137,13 @@ func (s *session) tableCommand(f *topFlags, name, single, short string, read tab
 		Example: fmt.Sprintf("  kubectl slurm top %[1]s\n  kubectl slurm top %[1]s --all-namespaces --output=wide",
 			name),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.printTable(cmd.Context(), f, rowNoun{name, single}, args, read)
+			if name == "nodes" {
+				var err error
+				if args, err = expandHostlists(args); err != nil {
+					return err
+				}
+			}
+			return s.printTable(cmd.Context(), f, topNoun(name, single), args, read)
 		},
 	}
 	if name == "nodes" || name == "jobs" {
@@ -140,10 +154,36 @@ func (s *session) tableCommand(f *topFlags, name, single, short string, read tab
 	return cmd
 }
 
+func topNoun(name, single string) rowNoun {
+	noun := rowNoun{plural: name, singular: single}
+	if name == "jobs" {
+		noun.finished = "--all"
+	}
+	return noun
+}
+
+// columnsOf returns the columns of a subcommand of top.
+func columnsOf(name string) []string {
+	switch name {
+	case "partitions":
+		return top.Partitions(top.OneNamespace, nil).ColumnNames()
+	case "nodes":
+		return top.Nodes(time.Time{}, top.OneNamespace, top.All, nil).ColumnNames()
+	case "jobs":
+		return top.Jobs(time.Time{}, top.OneNamespace, top.All, nil).ColumnNames()
+	case "nodesets":
+		return top.NodeSets(top.OneNamespace, nil, nil, nil).ColumnNames()
+	}
+	return top.Users(top.OneNamespace, nil).ColumnNames()
+}
+
 func (s *session) printTable(ctx context.Context, f *topFlags, of rowNoun, names []string, read tableReader) error {
 	format, err := table.ParseFormat(f.output)
 	if err != nil {
 		return err
+	}
+	if f.interval < minInterval {
+		return fmt.Errorf("--interval must be at least %s, not %s", minInterval, f.interval)
 	}
 	if f.watch && !format.IsTable() {
 		return fmt.Errorf("--watch shows tables and names, not -o %s", format)
@@ -156,7 +196,8 @@ func (s *session) printTable(ctx context.Context, f *topFlags, of rowNoun, names
 	if err != nil {
 		return err
 	}
-	p := tablePrinter{rows: of, format: format, sortBy: f.sortBy, headings: table.WithHeadings}
+	p := tablePrinter{rows: of, format: format, sortBy: f.sortBy, headings: table.WithHeadings,
+		screen: s.screen(f.watch)}
 	if f.noHeaders {
 		p.headings = table.WithoutHeadings
 	}
@@ -166,6 +207,11 @@ func (s *session) printTable(ctx context.Context, f *topFlags, of rowNoun, names
 		notes = append(notes, api.TakeWarnings()...)
 		if err != nil && !isPanickedClusters(err) {
 			return notes, err
+		}
+		if t.Len() == 0 && err == nil {
+			if err := checkPlace(ctx, api, &now); err != nil {
+				return notes, err
+			}
 		}
 		more, printErr := p.print(w, &now, t)
 		return append(notes, more...), cmp.Or(err, printErr)

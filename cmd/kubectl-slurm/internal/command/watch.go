@@ -24,7 +24,7 @@ const (
 // watchTable shows a table repeatedly until ctx ends. On a terminal it redraws the table in place.
 // Only an error in the first round ends it; later errors are shown.
 func (s *session) watchTable(ctx context.Context, pause time.Duration, once func(w io.Writer) ([]string, error)) error {
-	tick := time.NewTicker(max(pause, time.Second/10))
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for first := true; ; first = false {
 		var screen bytes.Buffer

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
@@ -19,9 +18,12 @@ type Job struct {
 	User       string   `json:"user"`
 	Partitions []string `json:"partitions"`
 	State      string   `json:"state"`
-	// Reason is Slurm's reason why the job waits. Text is Slurm's longer text.
+	// Reason is why the job waits or how it ended, as queue and top jobs show it. Code is Slurm's code for it.
 	Reason string `json:"reason,omitempty"`
-	Text   string `json:"text,omitempty"`
+	Code   string `json:"code,omitempty"`
+	// ExitCode and ExitSignal are how a finished job ended.
+	ExitCode   *uint32 `json:"exitCode,omitempty"`
+	ExitSignal uint32  `json:"exitSignal,omitempty"`
 	// Class is the class of the reason, derived from the whole record. Meaning describes the class.
 	Class   pending.Class `json:"class,omitempty"`
 	Meaning string        `json:"meaning,omitempty"`
@@ -70,9 +72,14 @@ func OfJob(observed *Observation, namespace, cluster string, j *slurm.Job) Job {
 	}
 	if j.State.Base != slurm.JobPending {
 		out.Details = describeRun(j)
+		if j.State.Base.Finished() {
+			code := j.ExitCode()
+			out.ExitCode, out.ExitSignal = &code, j.ExitSignal()
+			out.Reason, out.Code = records.Reason(j), j.Reason
+		}
 		return out
 	}
-	out.Reason, out.Text = cmp.Or(j.Reason, "None"), j.ReasonText()
+	out.Reason, out.Code = records.Reason(j), j.Reason
 	now := slurm.At(observed.Now)
 	out.Class = observed.classOf(cluster, now, j)
 	out.Meaning = Meaning(out.Class, One)

@@ -81,23 +81,37 @@ func describeWait(class pending.Class, now slurm.Time, j *slurm.Job) []string {
 	return out
 }
 
-// describeRun describes where a job that is not pending runs or ran.
+// describeRun describes where a job that is not pending runs or ran, and how it ended.
 func describeRun(j *slurm.Job) []string {
 	var out []string
-	if j.Nodes != "" {
+	finished := j.State.Base.Finished()
+	switch {
+	case j.Nodes != "" && finished:
+		out = append(out, "it ran on "+j.Nodes)
+	case j.Nodes != "":
 		out = append(out, "it runs on "+j.Nodes)
 	}
 	if j.StartTime.IsSet() {
 		out = append(out, "it started at "+formatTime(j.StartTime))
 	}
-	if j.EndTime.IsSet() && j.EndTime != slurm.Never {
-		verb := "its time limit ends at "
-		if j.State.Base.Finished() {
-			verb = "it ended at "
-		}
-		out = append(out, verb+formatTime(j.EndTime))
+	ended := j.EndTime.IsSet() && j.EndTime != slurm.Never
+	switch {
+	case ended && finished:
+		out = append(out, "it ended at "+formatTime(j.EndTime)+" "+describeExit(j))
+	case finished:
+		out = append(out, "it ended "+describeExit(j))
+	case ended:
+		out = append(out, "its time limit ends at "+formatTime(j.EndTime))
 	}
 	return out
+}
+
+// describeExit describes how a job ended.
+func describeExit(j *slurm.Job) string {
+	if signal := j.ExitSignal(); signal != 0 {
+		return fmt.Sprintf("by signal %d", signal)
+	}
+	return fmt.Sprintf("with exit code %d", j.ExitCode())
 }
 
 func formatTime(t slurm.Time) string { return t.Time().UTC().Format(time.RFC3339) }

@@ -196,7 +196,7 @@ func (e *Job) Write(w io.Writer) error {
 		e.State, partitions+strings.Join(e.Partitions, ","))
 	p.line("  requests %s", e.Asks)
 	if e.Reason != "" {
-		p.line("  Slurm's reason: %s", strings.TrimSpace(e.Reason+" "+e.Text))
+		p.line("  Slurm's reason: %s", e.Reason)
 	}
 	if e.Class != "" {
 		p.line("  it waits because %s (%s)", e.Meaning, e.Class)

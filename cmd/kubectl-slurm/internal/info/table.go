@@ -1,6 +1,10 @@
 package info
 
-import "github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+import (
+	"strings"
+
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
+)
 
 // Table returns the table of sinfo in a style.
 func Table(style Style, rows []Row) *table.Table[Row] {
@@ -19,7 +23,7 @@ func Table(style Style, rows []Row) *table.Table[Row] {
 		name := widest("NODELIST", func(r *Row) string { return r.NodeList }, rows)
 		partition.Align = table.Right
 		t.Columns = []table.Column[Row]{name, fixed("NODES", 6, table.Right, func(r *Row) string { return r.Nodes }),
-			partition, fixed("STATE", 6, table.Left, func(r *Row) string { return r.State })}
+			partition, stateColumn(table.Left)}
 		return t
 	}
 	t.Columns = []table.Column[Row]{partition,
@@ -30,7 +34,7 @@ func Table(style Style, rows []Row) *table.Table[Row] {
 		return t
 	}
 	t.Columns = append(t.Columns, fixed("NODES", 6, table.Right, func(r *Row) string { return r.Nodes }),
-		fixed("STATE", 6, table.Right, func(r *Row) string { return r.State }), list)
+		stateColumn(table.Right), list)
 	return t
 }
 
@@ -41,6 +45,21 @@ func fixed(name string, width int, align table.Align, of func(r *Row) string) ta
 		}
 		return table.Blank("")
 	}}
+}
+
+// stateColumn returns the column of states, with a color for each kind of them.
+func stateColumn(align table.Align) table.Column[Row] {
+	c := fixed("STATE", 6, align, func(r *Row) string { return r.State })
+	c.Color = func(r *Row) table.Color {
+		switch word := strings.TrimRight(r.State, "*~#%!$@^-+"); word {
+		case "idle", "alloc", "mix":
+			return table.Green
+		case "down", "drain", "fail", "inval", "error", "unk":
+			return table.Red
+		}
+		return table.Yellow
+	}
+	return c
 }
 
 // whole returns a column whose values are never cut.

@@ -20,3 +20,14 @@ func (a *API) Nodes(ctx context.Context, s Scope) ([]view.SlurmNode, error) {
 func (a *API) Partitions(ctx context.Context, s Scope) ([]view.SlurmPartition, error) {
 	return listAll[view.SlurmPartition](ctx, a, view.SchemeGroupVersion.WithResource(view.Partitions), s)
 }
+
+// AdapterVersion returns the version of slurm-metrics-adapter, which is the version of its OpenAPI document.
+func (a *API) AdapterVersion(ctx context.Context) (string, error) {
+	var document struct {
+		Info struct {
+			Version string `json:"version"`
+		} `json:"info"`
+	}
+	err := a.get(ctx, []string{"openapi", "v3", "apis", view.GroupName, view.SchemeGroupVersion.Version}, nil, &document)
+	return document.Info.Version, err
+}

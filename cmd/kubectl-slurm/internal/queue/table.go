@@ -12,6 +12,7 @@ func Table(order Order, rows []Row) *table.Table[Row] {
 		fixed("USER", 8, table.Right, func(r *Row) string { return r.User }),
 		fixed("ST", 2, table.Right, func(r *Row) string { return r.State }),
 	}
+	t.Columns[len(t.Columns)-1].Color = stateColor
 	if order == ByStart {
 		t.Columns = append(t.Columns, fixed("START_TIME", 19, table.Right, func(r *Row) string { return r.StartTime }))
 	} else {
@@ -30,6 +31,17 @@ func Table(order Order, rows []Row) *table.Table[Row] {
 func fixed(name string, width int, align table.Align, of func(r *Row) string) table.Column[Row] {
 	return table.Column[Row]{Name: name, Width: width, Align: align,
 		Value: func(r *Row) table.Cell { return plain(of(r), "") }}
+}
+
+// stateColor returns the color of a row's state.
+func stateColor(r *Row) table.Color {
+	switch r.State {
+	case "R", "CD":
+		return table.Green
+	case "F", "TO", "NF", "OOM", "BF", "DL", "CA":
+		return table.Red
+	}
+	return table.Yellow
 }
 
 // plain returns a cell with the text, or with the word that Slurm prints for none.

@@ -25,7 +25,9 @@ const (
 )
 
 // Formats returns the formats of tables that -o accepts, without templates.
-func Formats() []string { return append(ObjectFormats(), string(Wide), string(Names)) }
+func Formats() []string {
+	return append(ObjectFormats(), string(Wide), string(Names), customColumns+"…")
+}
 
 // ObjectFormats returns the formats of objects that -o accepts, without templates.
 func ObjectFormats() []string { return []string{string(JSON), string(YAML)} }
@@ -45,6 +47,11 @@ func parseFormat(s string, formats []string) (Format, error) {
 	if s == string(Plain) || slices.Contains(formats, s) {
 		return Format(s), nil
 	}
+	if slices.Contains(formats, customColumns+"…") {
+		if columns, err := parseCustomColumns(Format(s)); err != nil || columns != nil {
+			return Format(s), err
+		}
+	}
 	switch _, err := newTemplatePrinter(Format(s)); {
 	case genericclioptions.IsNoCompatiblePrinterError(err):
 		return "", fmt.Errorf("-o takes %s, not %q", strings.Join(append(slices.Clone(formats), templateFormats()...),
@@ -56,7 +63,9 @@ func parseFormat(s string, formats []string) (Format, error) {
 }
 
 // IsTable reports whether the format prints one line for each row.
-func (f Format) IsTable() bool { return f == Plain || f == Wide || f == Names }
+func (f Format) IsTable() bool {
+	return f == Plain || f == Wide || f == Names || strings.HasPrefix(string(f), customColumns)
+}
 
 // Headings says whether columns have headings.
 type Headings string
@@ -86,6 +95,9 @@ func (t *Table[R]) Print(w io.Writer, f Format, h Headings) error {
 			}
 		}
 		return nil
+	}
+	if columns, _ := parseCustomColumns(f); columns != nil {
+		return printCustomColumns(w, columns, t.Rows, h)
 	}
 	if f == Plain && len(t.Columns) > 0 && t.Columns[0].Width > 0 {
 		return t.printFixed(w, h)
@@ -126,30 +138,76 @@ func (t *Table[R]) printColumns(w io.Writer, f Format, h Headings) error {
 }
 
 // printFixed writes columns with fixed widths as the commands of Slurm do: separated by one space, and without spaces at
-// the end of a line.
+// the end of a line. On a terminal that has room, columns whose values would be cut are wider.
 func (t *Table[R]) printFixed(w io.Writer, h Headings) error {
-	write := func(word func(c Column[R]) string) error {
+	columns := t.fitScreen()
+	write := func(word func(c Column[R]) string, color func(c Column[R]) Color) error {
 		var line strings.Builder
-		for i, c := range t.Columns {
-			if i > 0 {
-				line.WriteByte(' ')
+		for i, c := range columns {
+			text := c.fit(Clean(word(c)))
+			if i == len(columns)-1 {
+				text = strings.TrimRight(text, " ")
 			}
-			line.WriteString(c.fit(Clean(word(c))))
+			line.WriteString(paint(text, color(c)))
+			line.WriteByte(' ')
 		}
 		_, err := fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
 		return err
 	}
 	if h == WithHeadings {
-		if err := write(func(c Column[R]) string { return c.Name }); err != nil {
+		err := write(func(c Column[R]) string { return c.Name }, func(Column[R]) Color { return NoColor })
+		if err != nil {
 			return err
 		}
 	}
 	for i := range t.Rows {
-		if err := write(func(c Column[R]) string { return c.Value(&t.Rows[i]).String() }); err != nil {
+		err := write(func(c Column[R]) string { return c.Value(&t.Rows[i]).String() }, func(c Column[R]) Color {
+			if c.Color == nil || !t.Screen.Color {
+				return NoColor
+			}
+			return c.Color(&t.Rows[i])
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// paint colors a text, but not the spaces around it.
+func paint(text string, c Color) string {
+	word := strings.TrimSpace(text)
+	if c == NoColor || word == "" {
+		return text
+	}
+	return strings.Replace(text, word, string(c)+word+colorOff, 1)
+}
+
+// fitScreen returns the columns with the room that the terminal leaves for cut values.
+func (t *Table[R]) fitScreen() []Column[R] {
+	out := slices.Clone(t.Columns)
+	if t.Screen.Columns == 0 {
+		return out
+	}
+	longest := make([]int, len(out))
+	room := t.Screen.Columns - len(out) + 1
+	for i, c := range out {
+		longest[i] = len(c.Name)
+		for k := range t.Rows {
+			longest[i] = max(longest[i], len([]rune(c.Value(&t.Rows[k]).String())))
+		}
+		if c.Whole {
+			room -= max(c.Width, longest[i])
+		} else {
+			room -= c.Width
+		}
+	}
+	for i := range out {
+		if more := min(longest[i]-out[i].Width, room); more > 0 && !out[i].Whole {
+			out[i].Width, room = out[i].Width+more, room-more
+		}
+	}
+	return out
 }
 
 // fit cuts and pads a text to the width of the column.

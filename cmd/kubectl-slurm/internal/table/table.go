@@ -75,6 +75,8 @@ type Column[R any] struct {
 	Whole bool
 	// Align is the side of a column with a Width to which the values are aligned.
 	Align Align
+	// Color returns the color of a row's value; nil for none.
+	Color func(r *R) Color
 	// Value returns the value of a row.
 	Value func(r *R) Cell
 }
@@ -94,7 +96,31 @@ type Table[R any] struct {
 	Rows    []R
 	// Name returns the name of a row for -o name.
 	Name func(r *R) string
+	// Screen is the terminal to which the table is printed.
+	Screen Screen
 }
+
+// Screen is a terminal. The zero Screen stands for an output that is no terminal.
+type Screen struct {
+	// Columns is the width, 0 for an output without one.
+	Columns int
+	// Color is whether values are colored.
+	Color bool
+}
+
+// Color is the color of a value on a terminal.
+type Color string
+
+// The colors, as the control sequences that switch them on.
+const (
+	NoColor Color = ""
+	Red     Color = "\x1b[31m"
+	Green   Color = "\x1b[32m"
+	Yellow  Color = "\x1b[33m"
+)
+
+// colorOff ends a color.
+const colorOff = "\x1b[0m"
 
 // SortError reports an unknown column.
 type SortError struct {
@@ -106,25 +132,51 @@ func (e *SortError) Error() string {
 	return fmt.Sprintf("unknown column %q; the columns are %s", e.Name, strings.Join(e.Columns, ", "))
 }
 
+// SetScreen sets the terminal to which the table is printed.
+func (t *Table[R]) SetScreen(s Screen) { t.Screen = s }
+
 // Len returns the number of rows.
 func (t *Table[R]) Len() int { return len(t.Rows) }
 
-// Sort sorts the rows by a column: text in ascending order, numbers in descending order, unknown
-// values last. The sort is stable. An empty name does not sort. The error is a *SortError.
+// Sort sorts the rows by a column: text in ascending order, numbers in descending order, unknown values last. A minus sign
+// before the column reverses the order of the known values. A prefix of its name is enough if it is the prefix of only one
+// column. The sort is stable. An empty name does not sort. The error is a *SortError.
 func (t *Table[R]) Sort(by string) error {
+	name, reversed := strings.CutPrefix(by, "-")
 	if by == "" {
 		return nil
 	}
-	i := slices.IndexFunc(t.Columns, func(c Column[R]) bool { return strings.EqualFold(c.Name, by) })
+	i := t.find(name)
 	if i < 0 {
-		return &SortError{Name: by, Columns: t.names()}
+		return &SortError{Name: by, Columns: t.ColumnNames()}
 	}
 	of := t.Columns[i].Value
-	slices.SortStableFunc(t.Rows, func(a, b R) int { return compareCells(of(&a), of(&b)) })
+	slices.SortStableFunc(t.Rows, func(a, b R) int { return compareCells(of(&a), of(&b), reversed) })
 	return nil
 }
 
-func (t *Table[R]) names() []string {
+// find returns the index of the column with a name, or with the only name that begins so. It is -1 for none.
+func (t *Table[R]) find(name string) int {
+	found := -1
+	for i, c := range t.Columns {
+		switch {
+		case strings.EqualFold(c.Name, name):
+			return i
+		case name == "" || len(c.Name) < len(name) || !strings.EqualFold(c.Name[:len(name)], name):
+		case found == -1:
+			found = i
+		default:
+			found = ambiguous
+		}
+	}
+	return found
+}
+
+// ambiguous is the result of find for the prefix of several columns.
+const ambiguous = -2
+
+// ColumnNames returns the names of the columns in lower case.
+func (t *Table[R]) ColumnNames() []string {
 	out := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		out[i] = strings.ToLower(c.Name)
@@ -132,10 +184,11 @@ func (t *Table[R]) names() []string {
 	return out
 }
 
-func compareCells(a, b Cell) int {
-	return cmp.Or(
-		-cmp.Compare(min(a.kind, textKind), min(b.kind, textKind)),
-		-cmp.Compare(a.number, b.number),
-		strings.Compare(a.text, b.text),
-	)
+func compareCells(a, b Cell, reversed bool) int {
+	known := -cmp.Compare(min(a.kind, textKind), min(b.kind, textKind))
+	order := cmp.Or(-cmp.Compare(a.number, b.number), strings.Compare(a.text, b.text))
+	if reversed {
+		order = -order
+	}
+	return cmp.Or(known, order)
 }

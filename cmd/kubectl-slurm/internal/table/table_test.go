@@ -46,6 +46,8 @@ func TestPrintWritesEveryFormat(t *testing.T) {
 		{"YAML with null for unknown values", YAML, WithHeadings,
 			"items:\n- cpus: 2\n  name: b\n- cpus: null\n  name: c\n  note: \"x\\ty\\e[31m\"\n- cpus: 10\n  name: " +
 				"a\nkind: List\n"},
+		{"columns of one's own", "custom-columns=WHO:.name,HOW MANY:.cpus,X:.missing", WithHeadings,
+			"WHO   HOW MANY   X\nb     2          <none>\nc     <none>     <none>\na     10         <none>\n"},
 		{"a JSONPath", `jsonpath={range .items[*]}{.name}={.cpus}{"\n"}{end}`, WithHeadings, "b=2\nc=null\na=10\n"},
 		{"a Go template", `go-template={{range .items}}{{.name}} {{end}}`, WithHeadings, "b c a "},
 	} {
@@ -82,7 +84,7 @@ func TestAnEmptyTableIsAnEmptyList(t *testing.T) {
 
 func TestSort(t *testing.T) {
 	for _, tc := range []struct{ by, want string }{
-		{"", "bca"}, {"name", "abc"}, {"CPUS", "abc"}, {"cpus", "abc"},
+		{"", "bca"}, {"name", "abc"}, {"CPUS", "abc"}, {"cpus", "abc"}, {"cp", "abc"}, {"-cpus", "bac"}, {"-na", "cba"},
 	} {
 		table := newTestTable()
 		if err := table.Sort(tc.by); err != nil {
@@ -96,6 +98,11 @@ func TestSort(t *testing.T) {
 			t.Errorf("sorted by %q it is %s, not %s", tc.by, got, tc.want)
 		}
 	}
+	for _, by := range []string{"n", "-", "-n", "names"} {
+		if err := newTestTable().Sort(by); err == nil {
+			t.Errorf("the column %q is not one of NAME and NOTE", by)
+		}
+	}
 	if err := newTestTable().Sort("height"); err == nil || !strings.Contains(err.Error(), "name, cpus, note") {
 		t.Errorf("an unknown column: %v", err)
 	}
@@ -107,7 +114,7 @@ func TestParseFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ name, format, want string }{
-		{"an unknown format", "xml", "-o takes json, yaml, wide, name, jsonpath=…, jsonpath-file=…, go-template=…, " +
+		{"an unknown format", "xml", "-o takes json, yaml, wide, name, custom-columns=…, jsonpath=…, jsonpath-file=…, go-template=…, " +
 			`go-template-file=…, not "xml"`},
 		{"no template", "jsonpath=", "template"},
 		{"a wrong JSONPath", "jsonpath={.items[", "unterminated"},
@@ -115,6 +122,9 @@ func TestParseFormat(t *testing.T) {
 		{"a missing file", "go-template-file=/nonexistent", "no such file"},
 		{"a file", "jsonpath-file=" + file, ""},
 		{"wide", "wide", ""},
+		{"columns without a path", "custom-columns=A", "NAME:PATH"},
+		{"columns with a wrong path", "custom-columns=A:.a[", "custom-columns"},
+		{"no columns", "custom-columns=", "NAME:PATH"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := ParseFormat(tc.format)
@@ -163,5 +173,36 @@ func TestColumnsOfAFixedWidthAreCutAndPaddedAsSlurmDoes(t *testing.T) {
 	var out strings.Builder
 	if err := of.Print(&out, Plain, WithHeadings); err != nil || out.String() != "  ID NAME   WHERE\n" {
 		t.Errorf("without rows it prints %q, %v", out.String(), err)
+	}
+}
+
+func TestATerminalHasWiderColumnsAndColors(t *testing.T) {
+	of := Table[string]{
+		Columns: []Column[string]{
+			{Name: "ID", Width: 2, Align: Right, Value: func(*string) Cell { return Text("1") }},
+			{Name: "NAME", Width: 4, Align: Right, Value: func(r *string) Cell { return Text(*r) }},
+			{Name: "ST", Width: 2, Value: func(*string) Cell { return Text("R") }, Color: func(*string) Color { return Green }},
+			{Name: "WHERE", Width: 1, Whole: true, Value: func(*string) Cell { return Text("node-1") }},
+		},
+		Rows: []string{"training"},
+	}
+	for _, tc := range []struct {
+		name   string
+		screen Screen
+		want   string
+	}{
+		{"no terminal", Screen{}, "ID NAME ST WHERE\n 1 trai R  node-1\n"},
+		{"a narrow one", Screen{Columns: 17}, "ID NAME ST WHERE\n 1 trai R  node-1\n"},
+		{"with some room", Screen{Columns: 19}, "ID   NAME ST WHERE\n 1 traini R  node-1\n"},
+		{"with more room than needed", Screen{Columns: 80}, "ID     NAME ST WHERE\n 1 training R  node-1\n"},
+		{"with colors", Screen{Color: true}, "ID NAME ST WHERE\n 1 trai \x1b[32mR\x1b[0m  node-1\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			of.Screen = tc.screen
+			var out strings.Builder
+			if err := of.Print(&out, Plain, WithHeadings); err != nil || out.String() != tc.want {
+				t.Errorf("it prints %q, %v, want %q", out.String(), err, tc.want)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package top
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -38,6 +39,9 @@ type Job struct {
 	Priority *uint64 `json:"priority,omitempty"`
 	NodeList string  `json:"nodeList,omitempty"`
 	Reason   string  `json:"reason,omitempty"`
+	// ExitCode and ExitSignal are how a finished job ended.
+	ExitCode   *uint64 `json:"exitCode,omitempty"`
+	ExitSignal uint64  `json:"exitSignal,omitempty"`
 }
 
 // Jobs returns the table of jobs. Finished jobs are omitted unless which is All.
@@ -75,9 +79,18 @@ func Jobs(now time.Time, placed NamespaceColumn, which RowFilter, jobs []view.Sl
 		wideColumn(textColumn("QOS", func(r *Job) string { return r.QOS })),
 		wideColumn(table.Column[Job]{Name: "PRIORITY",
 			Value: func(r *Job) table.Cell { return table.CountOf(r.Priority) }}),
+		wideColumn(table.Column[Job]{Name: "EXIT", Value: exitCell}),
 		wideColumn(table.Column[Job]{Name: "TASKS", Value: func(r *Job) table.Cell { return table.Count(r.Tasks) }}),
 	)
 	return t
+}
+
+// exitCell formats how a finished job ended as sacct does: exit code and signal. It is <none> for other jobs.
+func exitCell(r *Job) table.Cell {
+	if r.ExitCode == nil {
+		return table.Text("")
+	}
+	return table.Number(fmt.Sprintf("%d:%d", *r.ExitCode, r.ExitSignal), float64(*r.ExitCode))
 }
 
 // RowFilter says whether finished jobs and FUTURE nodes are shown.
@@ -108,11 +121,11 @@ func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 		r.Memory, r.GPUs = &has.MemoryMiB, gpus
 	}
 	r.Time = shownSeconds(j, slurm.At(now))
+	if j.State.Base.Finished() {
+		r.ExitCode, r.ExitSignal = new(uint64(j.ExitCode())), uint64(j.ExitSignal())
+	}
 	if j.State.Base == slurm.JobPending || j.State.Base.Finished() {
-		r.Reason = cmp.Or(j.Reason, "None")
-		if j.ReasonText() != "" {
-			r.Reason = j.ReasonText()
-		}
+		r.Reason = records.Reason(j)
 	}
 	return r
 }

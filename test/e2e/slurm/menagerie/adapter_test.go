@@ -148,7 +148,7 @@ func (a *adapter) serve(t *testing.T) {
 func withoutObjects(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/apis/slinky.slurm.net/") ||
-			strings.HasPrefix(r.URL.Path, "/apis/autoscaling/") {
+			strings.HasPrefix(r.URL.Path, "/apis/autoscaling/") || strings.HasPrefix(r.URL.Path, "/api/v1/namespaces/") {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"kind": "List", "apiVersion": "v1", "metadata": {}, "items": []}`)
 			return
