@@ -48,10 +48,13 @@ func (p *Provider) GetExternalMetric(
 	if err := list(e, namespace, selector, out); err != nil {
 		return nil, err
 	}
-	if len(out.Items) == 0 {
-		return nil, unknown
+	if len(out.Items) > 0 {
+		return out, nil
 	}
-	return out, nil
+	if partitions := p.partitionsOf(namespace, selector); e.OfPartitions() && len(partitions) > 0 {
+		return nil, explainNotFound(unknown, e, partitions)
+	}
+	return nil, unknown
 }
 
 func (p *Provider) listPoolValues(
@@ -103,6 +106,19 @@ func (p *Provider) listPartitionValues(
 		}
 	}
 	return nil
+}
+
+// partitionsOf returns the names of the partitions of the clusters that can match the selector.
+func (p *Provider) partitionsOf(namespace string, selector labels.Selector) (names []string) {
+	o, _ := p.directory.Object(Namespaces(), "", namespace)
+	for _, c := range o.Clusters {
+		if r, err := p.reading(c); err == nil && canMatch(selector, c.Name()) {
+			for _, partition := range r.demand.Partitions {
+				names = append(names, partition.Name)
+			}
+		}
+	}
+	return names
 }
 
 // canMatch reports whether a series of the cluster can match the selector.

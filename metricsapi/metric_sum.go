@@ -14,6 +14,8 @@ type metricSum struct {
 	readAt time.Time
 	// found is whether anything matched the selector.
 	found bool
+	// partitions are the names of all partitions of the object, for errors.
+	partitions []string
 }
 
 var errNotComputed = errors.New("no demand has been computed yet for the NodeSet, which is new or has changed")
@@ -41,6 +43,9 @@ func (n *metricSum) add(e Entry, o Object, cluster string, r *Reading, selector 
 		if within == nil {
 			within = []string{}
 		}
+	}
+	for _, p := range r.selectPartitions(cluster, within, labels.Everything()).partitions {
+		n.partitions = append(n.partitions, p.Name)
 	}
 	chosen := r.selectPartitions(cluster, within, selector)
 	// A cluster without partitions has the value 0. A NodeSet or a selector without partitions

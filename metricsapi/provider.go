@@ -138,7 +138,7 @@ func (p *Provider) value(
 		}
 	}
 	if !n.found {
-		return nil, notFound
+		return nil, explainNotFound(notFound, e, n.partitions)
 	}
 	return &custom_metrics.MetricValue{
 		DescribedObject: custom_metrics.ObjectReference{Kind: on.Kind, APIVersion: on.APIVersion,
