@@ -78,12 +78,18 @@ func (w *watcher) logChanges(s *slurmclient.Snapshot) {
 	}
 }
 
+// accessDenied is Slurm's error number (ESLURM_ACCESS_DENIED) for a valid token of a user who may not look.
+const accessDenied = 2002
+
 // explainFailure returns the cause of a failing poll and a hint. Polls with the same cause count as
 // one failure.
 func explainFailure(r slurmclient.Resource, err error) (cause, hint string) {
 	var e *slurmclient.Error
 	switch slurmclient.CodeOf(err) {
 	case slurmclient.CodeUnauthorized:
+		if errors.As(err, &e) && e.Number == accessDenied {
+			return "rights", "PrivateData of slurm.conf hides this from the token's user: give the user AdminLevel=Operator"
+		}
 		return "token", "check the token: it may be expired, signed with another key, or belong to a user without " +
 			"permission"
 	case slurmclient.CodeUnsupported:

@@ -76,3 +76,17 @@ func TestWatchHintsThatSlurmdbdIsNotServed(t *testing.T) {
 		t.Errorf("it is logged %d times:\n%s", n, &out)
 	}
 }
+
+// A token that slurmctld accepts and whose user may not look is not a bad token.
+func TestWatchHintsThatPrivateDataHidesNodes(t *testing.T) {
+	var out bytes.Buffer
+	w := newWatcher(lines.New(&out, "info", "logfmt"))
+	s := &slurmclient.Snapshot{}
+	s.Nodes.Poll = slurmclient.Poll{Resource: slurmclient.Nodes, Err: &slurmclient.Error{
+		Code: slurmclient.CodeUnauthorized, Op: "listing nodes", Status: 422, Number: 2002,
+	}}
+	w.logChanges(s)
+	if got := out.String(); !strings.Contains(got, "AdminLevel=Operator") || strings.Contains(got, "expired") {
+		t.Errorf("the hint does not name PrivateData:\n%s", got)
+	}
+}
