@@ -180,17 +180,19 @@ func (q queueSize) mayHideRecords(top uint32) bool {
 	return statesCost(q.tasks) > cheapStates && q.records <= maxListedRecords && most > maxListedRecords
 }
 
-// sampleRecords estimates the number of records from the ids that have a job, and returns the size with it.
+// sampleRecords estimates the number of records from the ids that have a job, and returns the size with it. The id of a large array, whose
+// answer has all its tasks, may take longer than a request may. So other ids are requested after a failure.
 func (d *Reader) sampleRecords(ctx context.Context, size queueSize, top uint32) (queueSize, error) {
 	if top == 0 {
 		top = maxJobID
 	}
-	ids := make([]uint32, 0, top/sampleStride)
-	for id := uint32(sampleStride); id <= top; id += sampleStride {
+	ids := make([]uint32, 0, top/sampleStride+1)
+	for id := sampleStride - d.sampleShift; id <= top; id += sampleStride {
 		ids = append(ids, id)
 	}
 	rows, err := d.readStates(ctx, formatIDs(ids))
 	if err != nil {
+		d.sampleShift = (d.sampleShift + 1) % sampleStride
 		return size, err
 	}
 	found := make(map[uint32]bool, len(rows))

@@ -1,6 +1,10 @@
 package delta
 
 import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -119,6 +123,43 @@ func TestManyHeldJobsAreNotListed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// expandingTable is a jobTable whose slurmrestd does not answer in time for the id of a large array.
+type expandingTable struct {
+	*jobTable
+	array uint32
+	// lists is how often the list was requested.
+	lists int
+}
+
+func (t *expandingTable) JobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
+	if slices.Contains(ids, strconv.Itoa(int(t.array))) {
+		return nil, errors.New("no answer within the request timeout")
+	}
+	return t.jobTable.JobStates(ctx, ids)
+}
+
+func (t *expandingTable) EachJob(_ context.Context, yield func(*slurm.Job) error) error {
+	t.lists++
+	return yield(new(*t.jobs[t.array]))
+}
+
+// TestALargeArrayAmongTheSampleIsRead: the answer for its id has a row for each task.
+func TestALargeArrayAmongTheSampleIsRead(t *testing.T) {
+	table := &expandingTable{jobTable: newJobTable(0), array: 3000}
+	table.jobs[3000] = jobIn(3000, "PENDING", arrayBase("1-100000"))
+	table.stats.JobsPending, table.nextID = 100_000, 50_000
+	r := NewReader(table, func() time.Time { return time.Unix(5000, 0) }, func(int, int) {})
+	var errs []error
+	for range 3 {
+		got, err := r.Read(t.Context(), nil, time.Time{})
+		if err == nil && len(got.Jobs) == 1 && table.lists == 1 {
+			return
+		}
+		errs = append(errs, err)
+	}
+	t.Errorf("after three polls: %v", errs)
 }
 
 func TestAlternatives(t *testing.T) {

@@ -91,6 +91,8 @@ type Reader struct {
 	wasFull        bool
 	// useAlternative is whether the last full reading failed; see readFull.
 	useAlternative bool
+	// sampleShift moves the ids that sampleRecords requests.
+	sampleShift uint32
 	// outdated is the number of records that slurmctld may have changed when it started and
 	// that have not been read since.
 	outdated int
@@ -134,7 +136,7 @@ func NewReader(source Source, now func() time.Time, progress func(done, total in
 
 // Reset makes the next poll start from the known jobs only, because another reader read in between.
 func (d *Reader) Reset() {
-	*d = Reader{source: d.source, now: d.now, progress: d.progress, useAlternative: d.useAlternative,
+	*d = Reader{source: d.source, now: d.now, progress: d.progress, useAlternative: d.useAlternative, sampleShift: d.sampleShift,
 		inFlight: d.inFlight, statesInFlight: d.statesInFlight}
 }
 
