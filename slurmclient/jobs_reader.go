@@ -119,6 +119,10 @@ func (d deltaSource) JobStates(ctx context.Context, ids []string) ([]slurm.JobSt
 	return d.jobStatesOf(ctx, ids)
 }
 
+func (d deltaSource) UnknownJobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
+	return d.jobStatesWithin(ctx, max(d.cfg.Timeout, allStatesTimeout), ids)
+}
+
 func (d deltaSource) FittingIDs(ids []string) int {
 	return transport.CountFittingIDs(ids, d.maxQueryBytes)
 }

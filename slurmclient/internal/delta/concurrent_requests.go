@@ -106,9 +106,16 @@ func (d *Reader) readRecords(ctx context.Context, p *poll, ids []uint32, onRead 
 	})
 }
 
-// readStates reads the states of ids in as many requests as necessary, several at a time. Over a network, a request has some fifty
+// readStates reads the states of ids; see requestStates.
+func (d *Reader) readStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
+	return d.requestStates(ctx, ids, d.source.JobStates)
+}
+
+// requestStates requests the states of ids in as many requests as necessary, several at a time. Over a network, a request has some fifty
 // ids only.
-func (d *Reader) readStates(ctx context.Context, ids []string) (rows []slurm.JobStatus, err error) {
+func (d *Reader) requestStates(
+	ctx context.Context, ids []string, ask func(context.Context, []string) ([]slurm.JobStatus, error),
+) (rows []slurm.JobStatus, err error) {
 	next := func() (request[[]slurm.JobStatus], bool) {
 		if len(ids) == 0 {
 			return nil, false
@@ -116,7 +123,7 @@ func (d *Reader) readStates(ctx context.Context, ids []string) (rows []slurm.Job
 		n := max(1, d.source.FittingIDs(ids))
 		chunk := ids[:n]
 		ids = ids[n:]
-		return func(ctx context.Context) ([]slurm.JobStatus, error) { return d.source.JobStates(ctx, chunk) }, true
+		return func(ctx context.Context) ([]slurm.JobStatus, error) { return ask(ctx, chunk) }, true
 	}
 	err = runRequests(ctx, &d.statesInFlight, next, func(more []slurm.JobStatus) { rows = append(rows, more...) })
 	return rows, err

@@ -245,7 +245,7 @@ const idsPerBlock = 1 << 14
 func (d *Reader) readStatesOfIDs(ctx context.Context, p *poll, stats *slurm.Stats, top uint32) error {
 	var all []slurm.JobStatus
 	for from := uint32(1); from <= maxJobID; from += idsPerBlock {
-		rows, err := d.readStates(ctx, idsBetween(from, min(from+idsPerBlock-1, maxJobID)))
+		rows, err := d.requestStates(ctx, idsBetween(from, min(from+idsPerBlock-1, maxJobID)), d.source.UnknownJobStates)
 		if err != nil {
 			return err
 		}

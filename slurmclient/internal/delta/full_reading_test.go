@@ -145,6 +145,17 @@ func (t *expandingTable) EachJob(_ context.Context, yield func(*slurm.Job) error
 	return yield(new(*t.jobs[t.array]))
 }
 
+// TestALargeArrayBesideManyJobsIsRead: the states of all its tasks are in the answer for its id.
+func TestALargeArrayBesideManyJobsIsRead(t *testing.T) {
+	table := &expandingTable{jobTable: newJobTable(30_000), array: 3001}
+	table.jobs[3001] = jobIn(3001, "PENDING", arrayBase("1-100000"))
+	r := NewReader(table, nil, nil)
+	p := newPoll(nil)
+	if err := r.readStatesOfIDs(t.Context(), p, &slurm.Stats{}, 30_001); err != nil || !p.wantedIDs[3001] {
+		t.Errorf("the array is found: %v, %v", p.wantedIDs[3001], err)
+	}
+}
+
 // TestALargeArrayAmongTheSampleIsRead: the answer for its id has a row for each task.
 func TestALargeArrayAmongTheSampleIsRead(t *testing.T) {
 	table := &expandingTable{jobTable: newJobTable(0), array: 3000}

@@ -45,6 +45,10 @@ func (t *changingTable) JobStates(ctx context.Context, ids []string) ([]slurm.Jo
 	return rows, err
 }
 
+func (t *changingTable) UnknownJobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
+	return t.JobStates(ctx, ids)
+}
+
 // readByIDs reads the states of the ids up to top, one request after the other.
 func readByIDs(t *testing.T, source Source, top uint32, stats *slurm.Stats) *poll {
 	t.Helper()

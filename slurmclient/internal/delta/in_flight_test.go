@@ -100,6 +100,10 @@ func (t *jobTable) JobStates(_ context.Context, ids []string) (out []slurm.JobSt
 	return out, nil
 }
 
+func (t *jobTable) UnknownJobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error) {
+	return t.JobStates(ctx, ids)
+}
+
 func (t *jobTable) NextJobID(context.Context) uint32 { return t.nextID }
 
 func (t *jobTable) AllJobStates(context.Context) (out []slurm.JobStatus, err error) {

@@ -19,6 +19,8 @@ type Source interface {
 	// leaves out those that do not exist. For a task that is not split off it returns all such
 	// tasks of its array.
 	JobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error)
+	// UnknownJobStates is JobStates for ids that may be large arrays, whose states may take minutes.
+	UnknownJobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error)
 	// FittingIDs returns how many of the ids fit into one request of JobStates.
 	FittingIDs(ids []string) int
 	// NextJobID reads the id that slurmctld gives the next job, 0 if it does not say.
