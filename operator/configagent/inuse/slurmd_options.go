@@ -29,6 +29,24 @@ var slurmdOptions = map[string][]string{
 // everySlurmd are the values of slurmdOptions that every slurmd can use, by option. One that is not set is empty.
 var everySlurmd = map[string][]string{"TopologyPlugin": {"", "topology/default", "topology/tree", "topology/block"}}
 
+// switches are the slurmdOptions that are yes or no, and no by default (cgroup.conf(5)).
+var switches = []string{"ConstrainCores", "ConstrainDevices", "ConstrainRAMSpace", "ConstrainSwapSpace", "EnableControllers", "IgnoreSystemd",
+	"IgnoreSystemdOnFailure"}
+
+// meaningOf returns a value of an option in a way that two values with one meaning share.
+func meaningOf(option, value string) string {
+	if !slices.Contains(switches, option) {
+		return value
+	}
+	switch strings.ToLower(value) {
+	case "", "no", "false", "down", "0":
+		return "no"
+	case "yes", "true", "up", "1":
+		return "yes"
+	}
+	return value
+}
+
 // slurmdFiles are the files whose folders slurmd must be able to make, that of node_features/helpers, with which slurmd ends if a
 // feature has two programs, and that of the plugins AcctGather, some of which require lines (acct_gather.conf(5); not measured).
 var slurmdFiles = []string{"job_container.conf", "namespace.yaml", "acct_gather.conf", "helpers.conf"}
@@ -40,7 +58,8 @@ func changedSlurmdOptions(before, after configagent.Files) []string {
 	for file, options := range slurmdOptions {
 		was, becomes := valuesOf(before, file), valuesOf(after, file)
 		for _, option := range options {
-			if name := strings.ToLower(option); was[name] != becomes[name] && !slices.Contains(everySlurmd[option], becomes[name]) {
+			name := strings.ToLower(option)
+			if meaningOf(option, was[name]) != meaningOf(option, becomes[name]) && !slices.Contains(everySlurmd[option], becomes[name]) {
 				out = append(out, option)
 			}
 		}
