@@ -1,5 +1,6 @@
 {{/* An image, by digest or by tag, or as one text; empty without a repository. global.imageRegistry takes the place of the
-     registry. A released chart knows the digests of the images that were released with it, which a tag gets too. */}}
+     registry. A released chart knows the digests of the images that were released with it, which a tag gets too, but not in another
+     registry: docker push of one platform makes another digest. */}}
 {{- define "CHART.image" -}}
 {{- $image := .image | default dict -}}
 {{- if kindIs "string" $image }}{{ $image = dict "repository" $image "isWhole" true }}{{ end -}}
@@ -15,6 +16,7 @@
 {{- $parts := splitList "/" $repository -}}
 {{- if and (gt (len $parts) 1) (regexMatch "[.:]|^localhost$" (first $parts)) }}{{ $repository = join "/" (rest $parts) }}{{ end -}}
 {{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository -}}
+{{- $released = "" -}}
 {{- end -}}
 {{- if $image.isWhole -}}
 {{- $repository -}}

@@ -49,7 +49,7 @@ func TestReleasedChartsNameImagesByDigest(t *testing.T) {
 			[]string{"--set", "controller.slurmctld.image.repository=example.com/slurmctld"}},
 		{"a digest of the user's", "ghcr.io/slurmtide/slurmctld@sha256:0123456789abcdef",
 			[]string{"--set", "controller.slurmctld.image.digest=sha256:0123456789abcdef"}},
-		{"a mirror has the same images", "mirror.example.com/slurmtide/slurmctld:24.11@" + releasedDigest,
+		{"a mirror may have other digests", "mirror.example.com/slurmtide/slurmctld:24.11",
 			[]string{"--set", "global.imageRegistry=mirror.example.com", "--set-string", "controller.slurmctld.image.tag=24.11"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
