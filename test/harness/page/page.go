@@ -2,6 +2,7 @@
 package page
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,9 @@ import (
 // StandIn replaces a text of the page's commands and manifests that only holds elsewhere, such as the address of a
 // server on the internet. Why is the reason, for the reader of the test.
 type StandIn struct{ Text, With, Why string }
+
+// blockTimeout is the time limit of a block.
+const blockTimeout = 15 * time.Minute
 
 // Page is a page whose blocks of commands a test runs.
 type Page struct {
@@ -140,7 +144,9 @@ func (p *Page) execute(t *testing.T, b docs.Block) (string, error) {
 		t.Fatalf("%s needs the internet and has no stand-in:\n%s", b, script)
 	}
 	begin := time.Now()
-	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script) //nolint:gosec // commands of our page
+	ctx, cancel := context.WithTimeout(t.Context(), blockTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script) //nolint:gosec // commands of our page
 	cmd.Dir, cmd.Env = p.Folder, append(os.Environ(), p.env...)
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s: %.1f s, %v\n%s%s", b, time.Since(begin).Seconds(), err, script, out)
