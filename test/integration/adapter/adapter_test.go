@@ -45,6 +45,7 @@ func TestAdapter(t *testing.T) {
 	t.Run("clusters do not mix", s.testClustersAreSeparate)
 	t.Run("missing metrics and objects are not found", s.testNotFound)
 	t.Run("external metrics", s.testExternalMetrics)
+	t.Run("the commands of the page", s.testPage)
 	t.Run("discovery and OpenAPI", s.testDiscovery)
 	t.Run("unauthorised requests are refused", func(t *testing.T) { s.testAuthorization(t, p) })
 	t.Run("metrics for Prometheus", func(t *testing.T) { s.testPrometheusMetrics(t, p) })
