@@ -109,6 +109,10 @@ e2e-charts: go-present ## Install slurm-stack with its defaults on real Kubernet
 e2e-hybrid: go-present ## Run the suite of clusters with daemons in pods and on hosts outside (root on Debian)
 	hack/test hybrid
 
+.PHONY: e2e-host
+e2e-host: go-present ## Run docs/install-bare-metal.md on Debian hosts with systemd (root on Debian)
+	hack/test host
+
 .PHONY: e2e-nodeset
 e2e-nodeset: go-present ## Run the operator suite: real slurmds in pods (root on Debian)
 	hack/test nodeset
