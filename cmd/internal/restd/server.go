@@ -70,8 +70,8 @@ func (s *Server) Token(user string, lifetime time.Duration) (slurmclient.TokenSo
 	case strings.HasPrefix(s.URL, "unix:"):
 		return nil, nil // slurmrestd may authenticate by the socket (rest_auth/local)
 	default:
-		return nil, fmt.Errorf("there is no token: give --slurm.token-file (scontrol token username=slurm "+
-			"lifespan=… creates one), --slurm.jwt-key-file, or set %s", s.TokenEnv)
+		return nil, fmt.Errorf("there is no token: give --slurm.token-file (scontrol token username=USER "+
+			"lifespan=… creates one; an ordinary user is enough to read), --slurm.jwt-key-file, or set %s", s.TokenEnv)
 	}
 	if _, err := source.Token(); err != nil {
 		return nil, fmt.Errorf("there is no usable token: %w (%s)", err, how)
