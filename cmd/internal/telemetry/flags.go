@@ -19,7 +19,7 @@ type Flags struct {
 	Limits     tally.Limits
 	// NativeHistograms is whether protobuf is offered.
 	NativeHistograms bool
-	collectors map[string]*bool
+	collectors       map[string]*bool
 }
 
 // AddFlags adds the flags. prefix begins the names of those of the HTTP server, such as "web". per is
