@@ -45,6 +45,10 @@ demo-login: ## Open a shell in the login pod of the demo
 demo-down: go-present ## Remove the demo
 	hack/demo/down
 
+.PHONY: kind
+kind: ## Build eight images and install slurm-stack on kind (docs/kind.md)
+	hack/kind/up
+
 .PHONY: run
 run: build ## Run slurm-exporter on an embedded simulated cluster
 	bin/slurm-exporter --slurm.simulate $(ARGS)
@@ -69,7 +73,7 @@ verify: generate ## Fail if generated files are not up to date
 	@git diff --exit-code --stat || { echo "generated files differ: commit what 'make generate' wrote"; exit 1; }
 
 .PHONY: lint
-lint: go-present ## Run gofmt, go vet and golangci-lint
+lint: go-present ## Run gofmt, go vet, golangci-lint and actionlint
 	hack/lint
 
 ##@ Test
