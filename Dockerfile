@@ -3,7 +3,7 @@
 #
 #   docker build --target slurm-operator --tag slurm-operator:dev .
 #
-# The targets are slurm-exporter, slurm-metrics-adapter and slurm-operator.
+# The targets are slurm-agent, slurm-exporter, slurm-metrics-adapter and slurm-operator.
 
 FROM golang:1.26.8-trixie AS build
 WORKDIR /src

@@ -21,10 +21,6 @@ const (
 	Demo Place = "demo"
 	// Test is a test of real systems that runs all blocks of a page, in the order of the page.
 	Test Place = "test"
-	// Host is a Debian host with systemd and Slurm. test/e2e/host runs all blocks of a page, in the order of the page.
-	Host Place = "host"
-	// Adapter is a Kubernetes with the adapter and a simulated Slurm cluster. test/integration/adapter runs its blocks.
-	Adapter Place = "adapter"
 	// NotHere means that the commands need something that no test provides; the page says what.
 	NotHere Place = "not here"
 )
@@ -51,7 +47,7 @@ func (b Block) String() string { return fmt.Sprintf("%s:%d", b.Page, b.Line) }
 //	<!-- run: not here: it needs a Slurm of yours -->
 //	<!-- run: test: TestGPUPage of test/e2e/cluster -->
 //	<!-- run all: demo -->
-var markPattern = regexp.MustCompile(`^<!-- run( all)?: (here|kube|demo|host|adapter|not here: (.+)|test: (Test\w+) of (test/[\w/]+)) -->$`)
+var markPattern = regexp.MustCompile(`^<!-- run( all)?: (here|kube|demo|not here: (.+)|test: (Test\w+) of (test/[\w/]+)) -->$`)
 
 // parseMark returns a block with the place of a match of markPattern.
 func parseMark(m []string) *Block {

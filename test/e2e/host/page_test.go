@@ -45,7 +45,7 @@ func runPage(t *testing.T, h *host) {
 	begin := time.Now()
 	next := func(contains string) string {
 		t.Helper()
-		if len(blocks) == 0 || !strings.Contains(blocks[0].Script, contains) || blocks[0].Place != docs.Host {
+		if len(blocks) == 0 || !strings.Contains(blocks[0].Script, contains) || blocks[0].Test != "TestBareMetal" {
 			t.Fatalf("the next of %d blocks does not contain %q", len(blocks), contains)
 		}
 		b := blocks[0]

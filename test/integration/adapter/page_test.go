@@ -35,7 +35,7 @@ func (s *env) testPage(t *testing.T) {
 		t.Fatalf("the page has %d blocks, want %d", len(blocks), len(want))
 	}
 	for i, b := range blocks {
-		if b.Place != docs.Adapter {
+		if b.Place != docs.Test {
 			t.Errorf("%s is run in %q", b, b.Place)
 		}
 		cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", b.Script)
