@@ -34,12 +34,18 @@ func (c *Cache) jobsReader() func(context.Context) (reading, error) {
 	byDelta := delta.NewReader(deltaSource{c.client}, c.cfg.Now,
 		func(done, total int) { c.cfg.Progress(Jobs, done, total) })
 	choice := readerChooser{mode: c.cfg.JobsReader}
-	server, hidden := uint64(0), &hiddenJobs{client: c.client, now: c.cfg.Now}
+	server, cluster, hidden := uint64(0), "", &hiddenJobs{client: c.client, now: c.cfg.Now}
 	return func(ctx context.Context) (reading, error) {
 		old := c.Snapshot().Jobs
 		if now := c.client.serverNumber(); now != server {
 			server, hidden.due = now, time.Time{}
 			byDelta.Reset()
+		}
+		if now := c.client.clusterName(); now != cluster {
+			if cluster != "" {
+				byDelta.Distrust()
+			}
+			cluster = now
 		}
 		if choice.isUndecided() {
 			if n, err := queueLength(ctx, c.client); err == nil {

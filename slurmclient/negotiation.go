@@ -218,6 +218,13 @@ func (c *Client) recordServer(s slurm.Server) {
 	c.release, c.cluster, c.noAccounting = s.Release, cluster, s.NoAccounting
 }
 
+// clusterName returns the name of the cluster that answered last, empty if no answer has named one.
+func (c *Client) clusterName() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cluster
+}
+
 // serverNumber counts the servers that have answered. What one has sent tells nothing about the next one.
 func (c *Client) serverNumber() uint64 {
 	c.mu.Lock()

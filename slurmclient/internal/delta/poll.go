@@ -32,6 +32,8 @@ type poll struct {
 	vanished, unfinished int
 	// newestComplete is the newest id up to which every record is known.
 	newestComplete uint32
+	// wantsAll is whether the records of known jobs are read although their states are the same.
+	wantsAll bool
 	// firstUnread is the first id of which no job existed before the ids were read, 0 if they were not read one by one. Jobs that
 	// came meanwhile may be missing from there on.
 	firstUnread uint32
@@ -179,7 +181,7 @@ func (p *poll) compareKnown() {
 			if !finished {
 				p.vanished++
 			}
-		case p.hasChanged(j, row):
+		case p.wantsAll || p.hasChanged(j, row):
 			p.wantedIDs[j.ID] = true
 		}
 	}

@@ -93,6 +93,8 @@ type Reader struct {
 	wasFull        bool
 	// useAlternative is whether the last full reading failed; see readFull.
 	useAlternative bool
+	// isForeign is whether the known jobs are of another cluster; see Distrust.
+	isForeign bool
 	// sampleShift moves the ids that sampleRecords requests.
 	sampleShift uint32
 	// outdated is the number of records that slurmctld may have changed when it started and
@@ -139,7 +141,13 @@ func NewReader(source Source, now func() time.Time, progress func(done, total in
 // Reset makes the next poll start from the known jobs only, because another reader read in between.
 func (d *Reader) Reset() {
 	*d = Reader{source: d.source, now: d.now, progress: d.progress, useAlternative: d.useAlternative, sampleShift: d.sampleShift,
-		inFlight: d.inFlight, statesInFlight: d.statesInFlight}
+		isForeign: d.isForeign, inFlight: d.inFlight, statesInFlight: d.statesInFlight}
+}
+
+// Distrust makes the next poll read every record, because the known jobs are of another cluster: its jobs may have the same ids and states.
+func (d *Reader) Distrust() {
+	d.Reset()
+	d.isForeign = true
 }
 
 // Read polls once. old are the jobs of the last snapshot, sorted by id, which were right at asOf.
@@ -172,6 +180,7 @@ func (d *Reader) Read(ctx context.Context, old []*slurm.Job, asOf time.Time) (Re
 	}
 	if full {
 		p = newPoll(old)
+		p.wantsAll = d.isForeign
 		top := d.source.NextJobID(ctx)
 		if isExpected && !didRestart {
 			top = max(top, d.cursor)
@@ -247,7 +256,7 @@ func (d *Reader) updateDoubts(p *poll, stats *slurm.Stats, asOf time.Time, recor
 // commit stores the state for the next poll. Until a poll has succeeded as a whole, this state does
 // not change.
 func (d *Reader) commit(p *poll, stats *slurm.Stats, due []uint32, full bool) {
-	d.stats = stats
+	d.stats, d.isForeign = stats, false
 	d.pollsSinceFull++
 	d.wasFull = full
 	if full {
