@@ -257,7 +257,11 @@ func (d *Reader) readStatesOfIDs(ctx context.Context, p *poll, stats *slurm.Stat
 	if err != nil {
 		return err
 	}
-	if mayLackJobs(countUnfinished(all), stats, after) {
+	since := stats
+	if d.stats != nil && !hasRestarted(d.stats, stats) {
+		since = d.stats
+	}
+	if mayLackJobs(countUnfinished(all), stats.JobsPending+stats.JobsRunning, since, after) {
 		return d.readAllStates(ctx, p)
 	}
 	p.firstUnread = top
@@ -267,9 +271,9 @@ func (d *Reader) readStatesOfIDs(ctx context.Context, p *poll, stats *slurm.Stat
 }
 
 // mayLackJobs reports whether slurmctld counted more unfinished jobs before they were read than were found, and jobs that ended or came
-// meanwhile do not explain it. Its gauges may be older than its counters, hence the factor of two.
-func mayLackJobs(found uint64, before, after *slurm.Stats) bool {
-	counted := before.JobsPending + before.JobsRunning
+// between two readings of its counters do not explain it. The count may be older than the counters, hence the factor of two, and before is
+// that of the last poll if there was one.
+func mayLackJobs(found, counted uint64, before, after *slurm.Stats) bool {
 	if found >= counted {
 		return false
 	}

@@ -258,8 +258,30 @@ func TestMayLackJobs(t *testing.T) {
 		"some were cancelled, others failed":     {996, slurm.Stats{JobsSubmitted: 5000, JobsCompleted: 4000, JobsCanceled: 1, JobsFailed: 1}, false},
 		"one is missing, and counters restarted": {999, slurm.Stats{JobsSubmitted: 10, JobsCompleted: 4000}, true},
 	} {
-		if got := mayLackJobs(c.found, before, &c.after); got != c.want {
+		if got := mayLackJobs(c.found, 1000, before, &c.after); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestJobsThatEndedBeforeAReadingAreNotMissing: slurmctld's gauges are up to half a minute old, so they still count such jobs.
+func TestJobsThatEndedBeforeAReadingAreNotMissing(t *testing.T) {
+	for name, c := range map[string]struct {
+		last *slurm.Stats // of the poll before
+		all  int          // how often the states of all jobs are read
+	}{
+		"they ended after the last poll":       {&slurm.Stats{Since: 1, JobsCompleted: 10}, 0},
+		"they ended before the last poll":      {&slurm.Stats{Since: 1, JobsCompleted: 40}, 1},
+		"the counters have started over since": {&slurm.Stats{Since: 0, JobsCompleted: 90}, 1},
+		"there was no poll":                    {nil, 1},
+		"slurmctld has started again since":    {&slurm.Stats{Since: 5, JobsCompleted: 10}, 1},
+	} {
+		table := newJobTable(970)
+		r := table.newReader()
+		r.stats = c.last
+		table.stats = slurm.Stats{Since: 1, JobsPending: 1000, JobsCompleted: 40} // 30 of the thousand have ended
+		if err := r.readStatesOfIDs(t.Context(), newPoll(nil), new(table.stats), 1001); err != nil || table.readAll != c.all {
+			t.Errorf("%s: the states of all jobs are read %d times, want %d: %v", name, table.readAll, c.all, err)
 		}
 	}
 }
