@@ -237,6 +237,15 @@ func topID(next uint32, known []*slurm.Job) uint32 {
 	return top
 }
 
+// haveIDsStartedOver reports whether the next job gets an id up to that of a known job; false if the next id is unknown.
+func haveIDsStartedOver(next uint32, known []*slurm.Job) bool {
+	if next == 0 || len(known) == 0 {
+		return false
+	}
+	newest := known[len(known)-1].ID
+	return newest >= next && newest <= maxJobID // of a federation it is larger
+}
+
 // idsPerBlock is how many ids a full reading requests before it looks at the answers.
 const idsPerBlock = 1 << 14
 

@@ -207,6 +207,9 @@ func TestTheLargestIDThatAJobMayHave(t *testing.T) {
 		if got := topID(c.next, c.known); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
+		if got, want := haveIDsStartedOver(c.next, c.known), name == "the ids have started over"; got != want {
+			t.Errorf("%s: the ids have started over: %v", name, got)
+		}
 	}
 }
 
@@ -260,6 +263,40 @@ func TestMayLackJobs(t *testing.T) {
 	} {
 		if got := mayLackJobs(c.found, 1000, before, &c.after); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestJobsOfALostStateAreNotKnown: slurmctld starts without its state, and gives the same ids to other jobs.
+func TestJobsOfALostStateAreNotKnown(t *testing.T) {
+	run := func(table *jobTable, name string) {
+		for _, j := range table.jobs {
+			j.Name, j.State = name, slurm.ParseJobState("RUNNING")
+		}
+	}
+	table := newJobTable(500)
+	table.nextID = 501
+	run(table, "former")
+	reader := table.newReader()
+	first, err := reader.Read(t.Context(), nil, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := uint32(301); id <= 500; id++ {
+		delete(table.jobs, id)
+	}
+	for id, j := range table.jobs {
+		table.jobs[id] = new(*j)
+	}
+	run(table, "new")
+	table.nextID, table.stats.Since = 301, 2
+	got, err := reader.Read(t.Context(), first.Jobs, time.Unix(5000, 0))
+	if err != nil || len(got.Jobs) != 300 {
+		t.Fatalf("%d jobs: %v", len(got.Jobs), err)
+	}
+	for _, j := range got.Jobs {
+		if j.Name != "new" {
+			t.Fatalf("job %d is %s", j.ID, j.Name)
 		}
 	}
 }

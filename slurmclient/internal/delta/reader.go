@@ -180,8 +180,9 @@ func (d *Reader) Read(ctx context.Context, old []*slurm.Job, asOf time.Time) (Re
 	}
 	if full {
 		p = newPoll(old)
-		p.wantsAll = d.isForeign
 		top := d.source.NextJobID(ctx)
+		// A slurmctld that has lost its state gives the ids of known jobs to others.
+		p.wantsAll = d.isForeign || didRestart && haveIDsStartedOver(top, old)
 		if isExpected && !didRestart {
 			top = max(top, d.cursor)
 		}
