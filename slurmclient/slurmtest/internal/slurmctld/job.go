@@ -26,8 +26,11 @@ type JobRecord struct {
 
 // shared returns the domain type with its shared fields.
 func (r *JobRecord) shared() slurm.Job {
-	j := r.Job
-	j.SharedOwner, j.SharedDetails = slurm.ShareOwner(r.JobOwner), slurm.ShareDetails(r.JobDetails)
+	j, details := r.Job, r.JobDetails
+	if details.ExitSignal = r.Exit.Signal; r.Exit.Signal == 0 {
+		details.ExitCode = r.Exit.Code
+	}
+	j.SharedOwner, j.SharedDetails = slurm.ShareOwner(r.JobOwner), slurm.ShareDetails(details)
 	return j
 }
 
