@@ -24,6 +24,7 @@ SEED ?= 1
 STEPS ?=
 
 DEMO ?=
+AGENT_IMAGE ?= localhost/slurm-agent:dev
 
 ##@ Look
 .PHONY: help
@@ -48,6 +49,19 @@ demo-down: go-present ## Remove the demo
 .PHONY: kind
 kind: ## Build eight images and install slurm-stack on kind (docs/kind.md)
 	hack/kind/up
+
+# Programs beside a Kubernetes: that of the KUBECONFIG. ARGS are further flags.
+.PHONY: run-operator
+run-operator: go-present ## Run slurm-operator here for the Kubernetes of KUBECONFIG (docs/run-outside.md)
+	@folder=$$(hack/images/programs slurm-operator); exec "$$folder/slurm-operator" \
+	  --no-leader-election --no-webhook --health.listen-address=127.0.0.1:8081 --metrics.listen-address=0 \
+	  --controller.agent-image=$(AGENT_IMAGE) $(ARGS)
+
+.PHONY: run-adapter
+run-adapter: go-present ## Run slurm-metrics-adapter here for the Kubernetes of KUBECONFIG (docs/run-outside.md)
+	@folder=$$(hack/images/programs slurm-metrics-adapter); exec "$$folder/slurm-metrics-adapter" \
+	  --authentication-kubeconfig="$$KUBECONFIG" --authorization-kubeconfig="$$KUBECONFIG" \
+	  --certificate.namespace=slurm-system --certificate.service=slurm-metrics --certificate.secret=slurm-metrics-certificate $(ARGS)
 
 .PHONY: run
 run: build ## Run slurm-exporter on an embedded simulated cluster
