@@ -42,6 +42,7 @@ func runPage(t *testing.T, h *host) {
 	blocks, err := docs.ParseBlocks(pageName, string(text))
 	must(t, err)
 	h.run(t, "sbatch --output=/dev/null --wrap 'sleep 3600'")
+	awaitOnHost(t, h, "the job", "RUNNING", "squeue --noheader --format=%T")
 	begin := time.Now()
 	next := func(contains string) string {
 		t.Helper()
@@ -60,7 +61,7 @@ func runPage(t *testing.T, h *host) {
 	require(t, "slurmrestd", h.run(t, "ps -C slurmrestd -o user=,args="), "slurmres", "-a rest_auth/jwt", "-s slurmctld,slurmdbd")
 	next("enable --now slurm-exporter-token.service")
 	require(t, "the exporter", next("/-/ready"), "slurm_up 1", `cluster="linux"`)
-	require(t, "the job", h.run(t, "squeue --noheader --format=%T"), "RUNNING")
+	require(t, "the job after the page restarted slurmctld", h.run(t, "squeue --noheader --format=%T"), "RUNNING")
 	checkToken(t, h, next)
 	next("adminlevel=Operator")
 	next("promtool check config")

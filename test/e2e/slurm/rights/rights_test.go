@@ -70,7 +70,7 @@ func TestLeastRights(t *testing.T) {
 			for _, private := range []struct{ value, hidden string }{
 				{"jobs", "slurm_job_info"},
 				{"nodes", "slurm_node_info"},
-				{"partitions", "slurm_partition_info"},
+				{"partitions", "slurm_partition_cpus"},
 				{"reservations", "slurm_reservation_info"},
 				{"accounts,usage,users", "slurm_fairshare_user_factor"},
 			} {
