@@ -29,6 +29,9 @@ func run(ctx context.Context, args []string) int {
 	streams := command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	if term.IsTerminal(int(os.Stdout.Fd())) {
 		streams.Size = terminalSize
+		if term.IsTerminal(int(os.Stdin.Fd())) {
+			streams.Terminal = rawTerminal
+		}
 		streams.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
 	root := command.New(streams, time.Now, version.Info())

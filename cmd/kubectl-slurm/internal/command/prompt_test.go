@@ -24,6 +24,8 @@ import (
 type promptServer struct {
 	url    string
 	fields []string
+	// exec answers requests to run a command in the pod worker-0.
+	exec http.Handler
 }
 
 func newPromptServer(t *testing.T) *promptServer {
@@ -52,13 +54,19 @@ func newPromptServer(t *testing.T) *promptServer {
 			map[string]any{"metadata": map[string]any{"namespace": "slurm", "name": "main"}},
 			map[string]any{"metadata": map[string]any{"namespace": "slurm", "name": "test"}}}},
 		"/api/v1/namespaces/slurm/pods": map[string]any{"items": []any{map[string]any{"metadata": map[string]any{
-			"name": "worker-0", "labels": map[string]any{"nodeset.slinky.slurm.net/pod-hostname": "gpu-0"}}}}},
+			"name": "worker-0", "labels": map[string]any{"nodeset.slinky.slurm.net/pod-hostname": "gpu-0",
+				"slinky.slurm.net/cluster": "main", "app.kubernetes.io/name": "slurmd"}},
+			"status": map[string]any{"phase": "Running"}}}},
 		"/apis/view.slinky.slurm.net/v1alpha1/namespaces/empty/slurmjobs": view.SlurmJobList{},
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if f := r.URL.Query().Get("fieldSelector"); f != "" {
 			s.fields = append(s.fields, f)
+		}
+		if r.URL.Path == "/api/v1/namespaces/slurm/pods/worker-0/exec" && s.exec != nil {
+			s.exec.ServeHTTP(w, r)
+			return
 		}
 		answer, ok := answers[r.URL.Path]
 		if !ok {
@@ -73,16 +81,22 @@ func newPromptServer(t *testing.T) *promptServer {
 	return s
 }
 
-// run runs a command and returns its output.
+// run runs a command in namespace slurm and returns its output.
 func (s *promptServer) run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	if !slices.Contains(args, "--namespace=empty") {
+		args = append(args, "--namespace=slurm")
+	}
+	return s.runWith(t, append(args, "--server="+s.url)...)
+}
+
+// runWith runs a command with only the given arguments.
+func (s *promptServer) runWith(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out strings.Builder
 	root := New(Streams{In: strings.NewReader(""), Out: &out, Err: &out},
 		func() time.Time { return time.Date(2026, 11, 30, 21, 31, 22, 0, time.UTC) }, "1.2.3")
-	if !slices.Contains(args, "--namespace=empty") {
-		args = append(args, "--namespace=slurm")
-	}
-	root.SetArgs(append(args, "--server="+s.url))
+	root.SetArgs(args)
 	err := root.ExecuteContext(t.Context())
 	return out.String(), err
 }

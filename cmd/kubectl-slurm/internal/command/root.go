@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/tools/remotecommand"
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
@@ -23,6 +24,9 @@ type Streams struct {
 	// Size returns the current columns and lines of Out if that is a terminal, which --watch
 	// redraws. It is nil otherwise.
 	Size func() (columns, lines int)
+	// Terminal prepares the terminal of In and Out for a shell, until restore is called. It is nil if one of them is no
+	// terminal.
+	Terminal func() (sizes remotecommand.TerminalSizeQueue, restore func(), err error)
 	// Color is whether Out shows colors.
 	Color bool
 }
@@ -49,11 +53,12 @@ NodeSets and why jobs wait, finds faults, and replaces keys.
 
 The plugin reads everything through the Kubernetes API with your permissions: the
 custom resources of slurm-operator, and the metrics and the view of Slurm that
-slurm-metrics-adapter serves. You need no Slurm token. Only rotate changes anything.
+slurm-metrics-adapter serves. You need no Slurm token. logs and shell run commands in
+pods. Only rotate changes anything.
 
 The exit status is 0 for success, 1 when the doctor found a fault or the records of a
 cluster cannot be shown, 2 for other errors, and 130 when a command other than --watch
-was interrupted.`,
+was interrupted. logs and shell pass on the status of the command in the pod.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl slurm"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -65,7 +70,8 @@ was interrupted.`,
 	root.SetErr(streams.Err)
 	root.SetFlagErrorFunc(addHelpHint)
 	requireSubcommand(root)
-	root.AddCommand(s.queueCommand(), s.infoCommand(), s.topCommand(), s.explainCommand(), s.doctorCommand(), s.rotateCommand(), s.versionCommand())
+	root.AddCommand(s.queueCommand(), s.infoCommand(), s.topCommand(), s.explainCommand(), s.doctorCommand(), s.rotateCommand(), s.versionCommand(),
+		s.logsCommand(), s.shellCommand())
 	return root
 }
 
@@ -75,12 +81,15 @@ type FindingsError struct{ Count int }
 func (e *FindingsError) Error() string { return fmt.Sprintf("%d found", e.Count) }
 
 // ExitStatus returns the exit status for the error of a command: 0 for nil, 1 for findings and for
-// clusters whose records cannot be shown, 2 for all other errors.
+// clusters whose records cannot be shown, the status of a command in a pod, and 2 for all other errors.
 func ExitStatus(err error) int {
 	var found *FindingsError
+	var exit *observe.ExitError
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, &exit):
+		return exit.Status
 	case errors.As(err, &found), slurmclient.PanicOf(err) != nil:
 		return 1
 	}

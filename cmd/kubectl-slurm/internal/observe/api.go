@@ -16,6 +16,7 @@ import (
 // API reads from one Kubernetes API server. It is safe for concurrent use.
 type API struct {
 	client   rest.Interface
+	config   *rest.Config
 	warnings *warnings
 }
 
@@ -34,7 +35,7 @@ func New(cfg *rest.Config) (*API, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a client: %w", err)
 	}
-	return &API{client: client, warnings: said}, nil
+	return &API{client: client, config: cfg, warnings: said}, nil
 }
 
 // Scope selects the objects of a list.
