@@ -26,9 +26,7 @@ func TestConfinement(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			s := startStackOn(t, version, realkube.Config{Machines: len(machines)})
 			for _, node := range machines {
-				_, err := s.kube.Kubectl(t.Context(), "patch", "node", node, "--subresource=status", "--type=merge", "-p",
-					`{"status":{"capacity":{"nvidia.com/gpu":"2"}}}`)
-				must(t, err)
+				s.advertiseGPUs(node, 2)
 			}
 			s.runStackWith(s.writeMachineValues(), "install", append(valuesOfRelease(version), "--values", "testdata/machines.values.yaml",
 				"--values", filepath.Join("..", "..", "..", "docs", "examples", "gpus", "values.yaml"),

@@ -60,6 +60,16 @@ func startStack(t *testing.T, version string) stackEnv {
 // startStackOn is startStack on a configured cluster.
 func startStackOn(t *testing.T, version string, config realkube.Config) stackEnv {
 	t.Helper()
+	s := startBareStackOn(t, config)
+	_, err := s.kube.Kubectl(t.Context(), "create", "namespace", s.namespace)
+	must(t, err)
+	s.applyFiles(version, "ldap.yaml")
+	return s
+}
+
+// startBareStackOn starts a configured Kubernetes cluster for a release, without its namespace.
+func startBareStackOn(t *testing.T, config realkube.Config) stackEnv {
+	t.Helper()
 	if missing := realkube.MissingNodeRequirement(); missing != "" {
 		t.Skip(missing)
 	}
@@ -73,9 +83,6 @@ func startStackOn(t *testing.T, version string, config realkube.Config) stackEnv
 			t.Log(s.logs())
 		}
 	})
-	_, err := s.kube.Kubectl(t.Context(), "create", "namespace", s.namespace)
-	must(t, err)
-	s.applyFiles(version, "ldap.yaml")
 	return s
 }
 
@@ -107,9 +114,7 @@ func valuesOfRelease(version string) (out []string) {
 func (s stackEnv) testGPUs() {
 	s.Helper()
 	begin := time.Now()
-	_, err := s.kube.Kubectl(s.Context(), "patch", "node", "node", "--subresource=status", "--type=merge", "-p",
-		`{"status":{"capacity":{"nvidia.com/gpu":"2"}}}`)
-	must(s.T, err)
+	s.advertiseGPUs("node", 2)
 	s.runStack("upgrade", "--values", filepath.Join("..", "..", "..", "docs", "examples", "gpus", "values.yaml"),
 		"--values", "testdata/gpus.values.yaml")
 	var job string
@@ -119,7 +124,7 @@ func (s stackEnv) testGPUs() {
 		return err
 	})
 	s.awaitState(job, "COMPLETED")
-	const want = "COMPLETED|h100-0|billing=17,cpu=1,gres/gpu:h100=1,gres/gpu=1,mem=500M,node=1"
+	const want = "COMPLETED|h100-0|billing=17,cpu=1,gres/gpu:h100=1,gres/gpu=1,mem=200M,node=1"
 	process.Await(s.T, func() error {
 		out, err := s.ssh(s.Context(), "sacct", "-X", "-n", "-P", "-j", job, "-o", "State,NodeList,AllocTRES")
 		if err == nil && out != want {
