@@ -78,6 +78,11 @@ build: go-present ## Build the binaries into bin/
 images: go-present ## Build the images and load them into the node of kube-up KUBELET=1
 	hack/images/load $(IMAGES)
 
+.PHONY: release
+release: go-present ## Make a release in dist/: programs, packages, images, charts, SBOMs, checksums (ARGS=--help)
+	@mkdir -p .run && cd hack/release && CGO_ENABLED=0 $(GO) build -o ../../.run/release .
+	@exec .run/release $(ARGS)
+
 .PHONY: generate
 generate: go-present ## Rewrite everything generated
 	hack/generate
@@ -185,7 +190,7 @@ kube-down: ## Stop it
 
 .PHONY: clean
 clean: ## Remove build results (caches outside the repository stay)
-	rm -rf bin .run/programs
+	rm -rf bin dist .run/programs .run/release
 
 .PHONY: go-present
 go-present:

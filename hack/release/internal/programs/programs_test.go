@@ -1,0 +1,67 @@
+package programs
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+func TestComplete(t *testing.T) {
+	config := `version: 2
+builds:
+  - &a {id: a, goos: [linux, darwin], goarch: [amd64]}
+  - {<<: *a, id: b, goos: [linux, darwin, windows]}
+`
+	text, err := complete([]byte(config), "/work", []string{"linux", "windows"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Dist   string
+		Builds []struct {
+			ID           string
+			Goos, Goarch []string
+		}
+	}
+	if err := yaml.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Dist != "/work" {
+		t.Errorf("the results are in %q, want /work", got.Dist)
+	}
+	if want := []string{"linux"}; !reflect.DeepEqual(got.Builds[0].Goos, want) {
+		t.Errorf("a is compiled for %v, want %v", got.Builds[0].Goos, want)
+	}
+	if want := []string{"linux", "windows"}; !reflect.DeepEqual(got.Builds[1].Goos, want) {
+		t.Errorf("b is compiled for %v, want %v", got.Builds[1].Goos, want)
+	}
+	if got.Builds[1].Goarch[0] != "amd64" {
+		t.Errorf("b has lost what it repeats: %+v", got.Builds[1])
+	}
+}
+
+func TestReadArtifacts(t *testing.T) {
+	work := t.TempDir()
+	record := `[{"name":"a","path":"work/a","goos":"linux","goarch":"arm64","type":"Binary","extra":{"ID":"a"}},
+{"name":"a.deb","path":"/abs/a.deb","type":"Linux Package","extra":{"ID":"a"}},
+{"name":"metadata.json","path":"m","type":"Metadata"}]`
+	if err := os.WriteFile(filepath.Join(work, "artifacts.json"), []byte(record), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readArtifacts("/root", work)
+	if err != nil || len(got) != 3 {
+		t.Fatalf("readArtifacts = %+v, %v", got, err)
+	}
+	if a := got[0]; !a.IsProgram() || a.IsReleased() || a.Path != "/root/work/a" || a.Arch != "arm64" || a.Extra.ID != "a" {
+		t.Errorf("the program is %+v", a)
+	}
+	if deb := got[1]; !deb.IsReleased() || !deb.IsArchive() || deb.Path != "/abs/a.deb" {
+		t.Errorf("the package is %+v", deb)
+	}
+	if got[2].IsReleased() {
+		t.Error("the release has GoReleaser's record with times")
+	}
+}

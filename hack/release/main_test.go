@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slurmtide/slurmtide/hack/release/internal/source"
+)
+
+func TestParse(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		args      []string
+		wantSteps []string
+		wantErr   string
+	}{
+		{"all steps", nil, allSteps, ""},
+		{"one step", []string{"--dist", "x", "notes"}, []string{"notes"}, ""},
+		{"a misspelt step", []string{"image"}, nil, `no step "image", the steps are: programs images charts notes`},
+		{"an existing release is not made", []string{"--existing", "notes"}, nil, "--existing makes nothing"},
+		{"images need programs", []string{"images"}, nil, "needs the step programs"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o, err := parse(test.args, io.Discard)
+			if test.wantErr != "" {
+				if err == nil || !strings.Contains(err.Error(), test.wantErr) {
+					t.Errorf("parse = %v, want an error with %q", err, test.wantErr)
+				}
+				return
+			}
+			if err != nil || !reflect.DeepEqual(o.steps, test.wantSteps) {
+				t.Errorf("parse = %v, %v, want %v", o.steps, err, test.wantSteps)
+			}
+			if !filepath.IsAbs(o.dist) || !filepath.IsAbs(o.cache) || !filepath.IsAbs(o.root) {
+				t.Errorf("folders are not absolute: %+v", o)
+			}
+		})
+	}
+}
+
+func TestExitStatus(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		args []string
+		want int
+		text string
+	}{
+		{"help", []string{"--help"}, 0, "usage: release"},
+		{"an unknown flag", []string{"--nope"}, 2, "flag provided but not defined"},
+		{"no release to push", []string{"--existing", "--dist", "/nonexistent"}, 1, "release: /nonexistent has no release"},
+		{"no repository", []string{"--root", "/nonexistent"}, 1, "release: /nonexistent has no charts"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var printed bytes.Buffer
+			if got := run(t.Context(), test.args, &printed); got != test.want || !strings.Contains(printed.String(), test.text) {
+				t.Errorf("run = %d and %q, want %d and %q", got, printed.String(), test.want, test.text)
+			}
+		})
+	}
+}
+
+func TestChooseImages(t *testing.T) {
+	planned := map[string][]string{"slurmd": {"24.11", "26.05"}, "slurm-agent": {"0.1.0"}}
+	for _, test := range []struct {
+		name, list string
+		want       []string
+	}{
+		{"all", "", []string{"slurm-agent:0.1.0", "slurmd:24.11", "slurmd:26.05"}},
+		{"one image in all tags", "slurmd", []string{"slurmd:24.11", "slurmd:26.05"}},
+		{"one tag", "slurmd:26.05,slurm-agent", []string{"slurmd:26.05", "slurm-agent:0.1.0"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got, err := chooseImages(planned, test.list); err != nil || !reflect.DeepEqual(got, test.want) {
+				t.Errorf("chooseImages = %v, %v, want %v", got, err, test.want)
+			}
+		})
+	}
+	if _, err := chooseImages(planned, "slurm"); err == nil || !strings.Contains(err.Error(), "slurmd:26.05") {
+		t.Errorf("chooseImages = %v, want an error with the images", err)
+	}
+}
+
+func TestEmptyDistRemovesOnlyReleases(t *testing.T) {
+	dist := t.TempDir()
+	r := &release{options: options{dist: dist}, source: source.Source{Version: "0.1.0"}}
+	if err := os.WriteFile(filepath.Join(dist, "thesis.tex"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.emptyDist(); err == nil || !strings.Contains(err.Error(), "is not a release") {
+		t.Fatalf("emptyDist = %v, want a refusal", err)
+	}
+	r.dist = filepath.Join(dist, "new")
+	for range 2 {
+		if err := r.emptyDist(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(r.dist, "old.deb"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.emptyDist(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(r.dist, "old.deb")); !os.IsNotExist(err) {
+		t.Errorf("a file of the previous release is still there: %v", err)
+	}
+}
+
+// The real notes and charts of the repository.
+func TestNotesAndCharts(t *testing.T) {
+	dist := t.TempDir()
+	r := &release{
+		options: options{root: "../..", dist: dist}, source: source.Source{Version: "0.1.0", Time: time.Unix(0, 0)},
+		progress: newProgress(io.Discard, time.Now),
+	}
+	if err := r.writeNotes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.makeCharts(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"NOTES.md", "charts/slurm-stack-0.1.0.tgz", "oci/charts/slurm/0.1.0/index.json", "sbom/slurm-0.1.0.tgz.cdx.json"} {
+		if info, err := os.Stat(filepath.Join(dist, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s is missing or empty: %v", name, err)
+		}
+	}
+}
