@@ -72,6 +72,7 @@ func runPage(t *testing.T, h *host) {
 	}
 	t.Logf("%s: %.1f minutes", pageName, time.Since(begin).Minutes())
 	verifyUnits(t, h)
+	checkTLS(t, h)
 	checkPortConflict(t, h)
 }
 
@@ -127,3 +128,18 @@ type errOutput struct {
 }
 
 func (e errOutput) Error() string { return e.error.Error() + ": " + e.out }
+
+// checkTLS configures TLS as the comments of web.yml say.
+func checkTLS(t *testing.T, h *host) {
+	t.Helper()
+	h.run(t, `cd /etc/slurm-exporter
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost \
+  -keyout tls.key -out tls.crt 2>/dev/null
+sed -i -e 's/^# \(tls_server_config:\)/\1/' -e 's/^#   \(cert_file\|key_file\)/  \1/' web.yml
+mkdir -p /etc/systemd/system/slurm-exporter.service.d
+sed -n 's/^#   \(\[Service\]\|LoadCredential=.*\)/\1/p' web.yml >/etc/systemd/system/slurm-exporter.service.d/tls.conf
+sed -i 's/^ARGS=.*/ARGS=/' /etc/default/slurm-exporter
+systemctl daemon-reload; systemctl restart slurm-exporter`)
+	awaitOnHost(t, h, "the page over TLS", "ready",
+		"curl --silent --cacert /etc/slurm-exporter/tls.crt https://localhost:9341/-/ready")
+}
