@@ -32,6 +32,7 @@ func TestEveryExampleScales(t *testing.T) {
 		// three pending jobs first, so no job may start on a worker that is still being removed.
 		awaitNoWorkers(t, l)
 		requireNoError(t, l.ApplyHPAWithWindow(t.Context(), "pending-jobs", int64((10*time.Minute).Seconds())))
+		held := sbatch(t, l, "--hold", "--exclusive", "--wrap", "sleep 300") // no reason for a worker
 		first := sbatch(t, l, "--exclusive", "--array=1-3", "--wrap", "sleep 300")
 		awaitReplicas(t, l, 3, limit)
 		awaitRunning(t, l, 3)
@@ -43,6 +44,7 @@ func TestEveryExampleScales(t *testing.T) {
 		requireReplicas(t, l, 3, 5*time.Second) // no job is pending, but three nodes are busy
 		runSlurm(t, l, "scancel", first)
 		awaitReplicas(t, l, 0, loop.WindowSeconds*time.Second+limit+slack)
+		runSlurm(t, l, "scancel", held)
 	})
 	t.Run("keep-one-warm", func(t *testing.T) {
 		requireNoError(t, l.ApplyHPA(t.Context(), "keep-one-warm"))
