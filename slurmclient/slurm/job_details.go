@@ -38,9 +38,10 @@ type JobDetails struct {
 	// Flags are the flags of the job, not those of its state, joined by commas, such as
 	// "EXACT_TASK_COUNT_REQUESTED,JOB_WAS_RUNNING".
 	Flags string
-	// ExitCode is what the job's script returned, and ExitSignal the signal that ended it, 0 for none. Both are 0 until the job
-	// has ended.
-	ExitCode, ExitSignal uint32
+	// ExitCode is what the job's script returned, which is 0 until the job has ended and unset if unknown. ExitSignal is the
+	// signal that ended it, 0 for none.
+	ExitCode   Number
+	ExitSignal uint32
 }
 
 // SharedDetails is an immutable JobDetails, which any number of jobs may share. The zero value has zero fields.
@@ -112,10 +113,10 @@ func (s SharedDetails) ArrayMaxRunning() uint32 {
 	return s.shared.ArrayMaxRunning
 }
 
-// ExitCode returns what the job's script returned, 0 until the job has ended.
-func (s SharedDetails) ExitCode() uint32 {
+// ExitCode returns what the job's script returned, which is 0 until the job has ended and unset if unknown.
+func (s SharedDetails) ExitCode() Number {
 	if s.shared == nil {
-		return 0
+		return Number{}
 	}
 	return s.shared.ExitCode
 }

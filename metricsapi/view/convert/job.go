@@ -55,9 +55,8 @@ func jobStatus(j *slurm.Job) v1alpha1.SlurmJobStatus {
 		Nodes: j.Nodes, ScheduledNodes: j.ScheduledNodes(), BatchHost: j.BatchHost,
 		NodeCount: formatNumber(j.NodeCount), CPUs: formatNumber(j.CPUs), TRES: allocated,
 	}
-	if j.State.Base.Finished() || j.ExitCode() != 0 || j.ExitSignal() != 0 {
-		code := int64(j.ExitCode())
-		status.ExitCode, status.ExitSignal = &code, int64(j.ExitSignal())
+	if j.State.Base.Finished() || j.ExitCode().Or(0) != 0 || j.ExitSignal() != 0 {
+		status.ExitCode, status.ExitSignal = formatNumber(j.ExitCode()), int64(j.ExitSignal())
 	}
 	return status
 }
@@ -98,6 +97,14 @@ func jobDetails(spec *v1alpha1.SlurmJobSpec, status *v1alpha1.SlurmJobStatus) sl
 		MaxNodes: parseNumber(spec.MaxNodes), CPUsPerTask: parseNumber(spec.CPUsPerTask), Shared: spec.Shared,
 		TRESPerNode: spec.TRESPerNode, TRESPerJob: spec.TRESPerJob, TRESPerTask: spec.TRESPerTask,
 		TRESPerSocket: spec.TRESPerSocket, Licenses: spec.Licenses, Reservation: spec.Reservation,
-		ExitCode: uint32(parseNumber(status.ExitCode).Or(0)), ExitSignal: uint32(max(0, status.ExitSignal)),
+		ExitCode: parseExitCode(status), ExitSignal: uint32(max(0, status.ExitSignal)),
 	}
+}
+
+// parseExitCode returns the exit code, which the view omits until the job has ended.
+func parseExitCode(status *v1alpha1.SlurmJobStatus) slurm.Number {
+	if status.ExitCode == nil && !slurm.ParseJobState(status.State).Base.Finished() {
+		return slurm.Num(0)
+	}
+	return parseNumber(status.ExitCode)
 }

@@ -30,10 +30,10 @@ func TestJobIsSlurmsRecord(t *testing.T) {
 	}
 	want := &slurm.Job{
 		ID: 7, SharedOwner: slurm.ShareOwner(slurm.JobOwner{UserName: "alice"}), Partition: "gpu,cpu", TimeLimit: slurm.Infinite(), ArrayJobID: 7,
-		ArrayTasks: "2-9%2", SharedDetails: slurm.ShareDetails(slurm.JobDetails{ArrayMaxRunning: 2, TRESPerNode: "gres/gpu:4"}),
-		MemoryPerCPU: slurm.Num(100),
-		State:        slurm.JobState{Base: slurm.JobPending, Flags: slurm.JobRequeued},
-		Reason:       "Resources", NodeCount: slurm.Num(1), Priority: slurm.Num(0), SubmitTime: slurm.At(submitted),
+		ArrayTasks: "2-9%2", MemoryPerCPU: slurm.Num(100),
+		SharedDetails: slurm.ShareDetails(slurm.JobDetails{ArrayMaxRunning: 2, TRESPerNode: "gres/gpu:4", ExitCode: slurm.Num(0)}),
+		State:         slurm.JobState{Base: slurm.JobPending, Flags: slurm.JobRequeued},
+		Reason:        "Resources", NodeCount: slurm.Num(1), Priority: slurm.Num(0), SubmitTime: slurm.At(submitted),
 	}
 	if diff := cmp.Diff(want, JobRecord(v)); diff != "" {
 		t.Error(diff)

@@ -115,7 +115,7 @@ func readGRESDetail(in *Interner, v []byte, j *jobRecord) {
 	}
 }
 
-// readExitCode reads {"return_code": {"number": 3, …}, "signal": {"id": {"number": 9, …}, …}, …}. What cannot be read is 0.
+// readExitCode reads {"return_code": {"number": 3, …}, "signal": {"id": {"number": 9, …}, …}, …}.
 func readExitCode(_ *Interner, v []byte, j *jobRecord) {
 	var exit struct {
 		Code   json.RawMessage `json:"return_code"`
@@ -123,12 +123,11 @@ func readExitCode(_ *Interner, v []byte, j *jobRecord) {
 			ID json.RawMessage `json:"id"`
 		} `json:"signal"`
 	}
-	j.details.ExitCode, j.details.ExitSignal = 0, 0
+	j.details.ExitCode, j.details.ExitSignal = slurm.Number{}, 0
 	if bytes.Equal(v, []byte("null")) || json.Unmarshal(v, &exit) != nil {
 		return
 	}
-	number := func(v json.RawMessage) uint32 { return uint32(min(parseNumber(v).Or(0), math.MaxUint32)) }
-	j.details.ExitCode, j.details.ExitSignal = number(exit.Code), number(exit.Signal.ID)
+	j.details.ExitCode, j.details.ExitSignal = parseNumber(exit.Code), uint32(min(parseNumber(exit.Signal.ID).Or(0), math.MaxUint32))
 }
 
 func parseJobState(v []byte) slurm.JobState {

@@ -22,7 +22,7 @@ type Job struct {
 	Reason string `json:"reason,omitempty"`
 	Code   string `json:"code,omitempty"`
 	// ExitCode and ExitSignal are how a finished job ended.
-	ExitCode   *uint32 `json:"exitCode,omitempty"`
+	ExitCode   *uint64 `json:"exitCode,omitempty"`
 	ExitSignal uint32  `json:"exitSignal,omitempty"`
 	// Class is the class of the reason, derived from the whole record. Meaning describes the class.
 	Class   pending.Class `json:"class,omitempty"`
@@ -73,8 +73,10 @@ func OfJob(observed *Observation, namespace, cluster string, j *slurm.Job) Job {
 	if j.State.Base != slurm.JobPending {
 		out.Details = describeRun(j)
 		if j.State.Base.Finished() {
-			code := j.ExitCode()
-			out.ExitCode, out.ExitSignal = &code, j.ExitSignal()
+			if code, isKnown := j.ExitCode().Value(); isKnown {
+				out.ExitCode = &code
+			}
+			out.ExitSignal = j.ExitSignal()
 			out.Reason, out.Code = records.Reason(j), j.Reason
 		}
 		return out

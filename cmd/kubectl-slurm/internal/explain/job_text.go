@@ -111,7 +111,10 @@ func describeExit(j *slurm.Job) string {
 	if signal := j.ExitSignal(); signal != 0 {
 		return fmt.Sprintf("by signal %d", signal)
 	}
-	return fmt.Sprintf("with exit code %d", j.ExitCode())
+	if code, isKnown := j.ExitCode().Value(); isKnown {
+		return fmt.Sprintf("with exit code %d", code)
+	}
+	return "with an unknown exit code"
 }
 
 func formatTime(t slurm.Time) string { return t.Time().UTC().Format(time.RFC3339) }

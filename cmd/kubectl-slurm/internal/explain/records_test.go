@@ -131,7 +131,7 @@ func TestAFinishedJobIsDescribedInThePastWithItsExit(t *testing.T) {
 		change func(j *slurm.Job)
 		want   string
 	}{
-		{"an exit code", func(j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.ExitCode = 3 }) },
+		{"an exit code", func(j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.ExitCode = slurm.Num(3) }) },
 			"it ran on n1; it started at 2026-11-30T21:00:00Z; it ended at 2026-11-30T21:00:09Z with exit code 3"},
 		{"a signal", func(j *slurm.Job) { j.EditDetails(func(d *slurm.JobDetails) { d.ExitSignal = 9 }) },
 			"it ran on n1; it started at 2026-11-30T21:00:00Z; it ended at 2026-11-30T21:00:09Z by signal 9"},

@@ -122,7 +122,10 @@ func jobRow(now time.Time, v *view.SlurmJob, j *slurm.Job) Job {
 	}
 	r.Time = shownSeconds(j, slurm.At(now))
 	if j.State.Base.Finished() {
-		r.ExitCode, r.ExitSignal = new(uint64(j.ExitCode())), uint64(j.ExitSignal())
+		r.ExitSignal = uint64(j.ExitSignal())
+		if code, isKnown := j.ExitCode().Value(); isKnown {
+			r.ExitCode = &code
+		}
 	}
 	if j.State.Base == slurm.JobPending || j.State.Base.Finished() {
 		r.Reason = records.Reason(j)

@@ -27,8 +27,9 @@ type JobRecord struct {
 // shared returns the domain type with its shared fields.
 func (r *JobRecord) shared() slurm.Job {
 	j, details := r.Job, r.JobDetails
-	if details.ExitSignal = r.Exit.Signal; r.Exit.Signal == 0 {
-		details.ExitCode = r.Exit.Code
+	details.ExitCode, details.ExitSignal = slurm.Num(uint64(r.Exit.Code)), r.Exit.Signal
+	if r.Exit.Signal != 0 {
+		details.ExitCode = slurm.Unset()
 	}
 	j.SharedOwner, j.SharedDetails = slurm.ShareOwner(r.JobOwner), slurm.ShareDetails(details)
 	return j
