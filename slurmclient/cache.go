@@ -77,6 +77,8 @@ type Cache struct {
 	server   atomic.Uint64 // the number of the server of which all is being read
 	probe    chan struct{} // has an element while a poll asks a server that did not answer
 
+	unknownQOS unknownQOS // of the poller of jobs
+
 	mu      sync.Mutex // held while publishing
 	changed chan struct{}
 	stopped chan struct{} // closed when Run has ended

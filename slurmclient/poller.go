@@ -154,6 +154,9 @@ func (p *poller) publishPoll(
 	if recovered {
 		p.cache.retryFailing()
 	}
+	if p.resource == Jobs && got.update != nil {
+		p.cache.requestCreatedQOS()
+	}
 	if server := p.cache.client.serverNumber(); p.cache.server.Swap(server) != server {
 		for _, other := range p.cache.pollers { // what they have is of the former server
 			other.requestPoll()
@@ -243,6 +246,15 @@ func (c *Cache) retryFailing() {
 		if s.poll(p.resource).Failures > 0 {
 			p.requestPoll()
 		}
+	}
+}
+
+// requestCreatedQOS requests a poll of QOS if jobs wait in one that was created since the last poll, whose limits would count only after
+// the next one. Only the poller of jobs calls it.
+func (c *Cache) requestCreatedQOS() {
+	s, p := c.Snapshot(), c.pollerOf(QOS)
+	if p != nil && s.QOS.Known && !s.QOS.Absent && c.unknownQOS.observe(s.Jobs.Value, s.QOS.Value) {
+		p.requestPoll()
 	}
 }
 
