@@ -18,6 +18,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/names"
 	"github.com/slurmtide/slurmtide/test/harness/process"
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
+	"github.com/slurmtide/slurmtide/test/harness/testcert"
 )
 
 // env is a Kubernetes cluster with the operator and, in a namespace, a Slurm cluster.
@@ -183,8 +184,11 @@ func startSlurm(t *testing.T, kube *realkube.Cluster, version string, files ...s
 // applyFiles applies files of testdata with a release.
 func (e *env) applyFiles(version string, files ...string) {
 	e.Helper()
-	values := struct{ Namespace, Version, SlurmKey, JWTKey, Password string }{e.namespace, version, newKey(e.T), newKey(e.T),
-		"secret-of-the-test"}
+	begin := time.Now().Add(-time.Hour)
+	ca := testcert.NewCA(e.T, "ldap", begin)
+	ldap := ca.Issue(e.T, begin, begin.AddDate(0, 0, 2), "ldap", "ldap."+e.namespace)
+	values := struct{ Namespace, Version, SlurmKey, JWTKey, Password, CA, Certificate, Key string }{e.namespace, version, newKey(e.T),
+		newKey(e.T), "secret-of-the-test", encode(ca.PEM), encode(ldap.Cert), encode(ldap.Key)}
 	text := &bytes.Buffer{}
 	for _, file := range files {
 		must(e.T, template.Must(template.ParseFiles(filepath.Join("testdata", file))).Execute(text, values))
@@ -197,8 +201,11 @@ func newKey(t *testing.T) string {
 	key := make([]byte, 64)
 	_, err := rand.Read(key)
 	must(t, err)
-	return base64.StdEncoding.EncodeToString(key)
+	return encode(key)
 }
+
+// encode returns a value of a Secret.
+func encode(value []byte) string { return base64.StdEncoding.EncodeToString(value) }
 
 // kubectl runs kubectl in the namespace.
 func (e *env) kubectl(args ...string) string {

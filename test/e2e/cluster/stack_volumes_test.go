@@ -83,7 +83,7 @@ func (s stackEnv) replacePod(pod string) {
 // requireKept requires that a removed release has kept what its page says, and no other claim or Secret.
 func (s stackEnv) requireKept() {
 	s.Helper()
-	ofTheTest := []string{"secret/client", "secret/sssd"}
+	ofTheTest := []string{"secret/client", "secret/ldap-tls", "secret/sssd"}
 	left := slices.DeleteFunc(strings.Fields(s.kubectl("get", "pvc,secrets", "-o", "name")), func(name string) bool {
 		return slices.Contains(ofTheTest, name)
 	})
