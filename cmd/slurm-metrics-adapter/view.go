@@ -36,6 +36,7 @@ type viewOptions struct {
 	userPrefix  string
 	namespace   string
 	peers       []string
+	actions     bool
 }
 
 func (v *viewOptions) addFlags(set *pflag.FlagSet) {
@@ -47,6 +48,8 @@ func (v *viewOptions) addFlags(set *pflag.FlagSet) {
 		"Slurm, such as oidc:. Users without the prefix are unknown to Slurm.")
 	set.StringVar(&v.namespace, "view.namespace", "", "Namespace of the objects of the cluster of --slurm.url "+
 		"without --cluster-namespace. Default: the pod's namespace, or default.")
+	set.BoolVar(&v.actions, "view.actions", false, "Serve actions on Slurm's nodes and jobs: create slurmnodes/drain and "+
+		"resume, slurmjobs/cancel, hold and release. slurmrestd carries them out with the adapter's token.")
 	set.StringArrayVar(&v.peers, "view.peers", nil, "HOST:PORT of all replicas, such as a headless Service. Watches that began at "+
 		"another replica then continue here without repeated events. Repeatable.")
 }
@@ -72,7 +75,11 @@ func (v *viewOptions) newView(registry *clusters.Registry, maxAge time.Duration,
 	}
 	unknown, _ := view.ParsePrivateData(v.privateData) // check has validated it
 	dir := directory{registry: registry, unknown: unknown, namespace: cmp.Or(v.namespace, ownNamespace(), "default")}
-	return view.New(dir, view.Config{MaxAge: maxAge, Users: view.Users{Prefix: v.userPrefix}, Peers: peers,
+	var act view.ActFunc
+	if v.actions {
+		act = (&actor{registry: registry, directory: dir, log: log}).act
+	}
+	return view.New(dir, view.Config{Act: act, MaxAge: maxAge, Users: view.Users{Prefix: v.userPrefix}, Peers: peers,
 		OnPeerFailure: func(err error) {
 			log.Warn("no replica tells what a client has seen: its watch may repeat events", "err", err)
 		},

@@ -29,6 +29,9 @@ type cluster struct {
 	// connectionError is why there is no connection.
 	connectionError atomic.Pointer[error]
 
+	// client is the client of the connection, nil without one.
+	client atomic.Pointer[slurmclient.Client]
+
 	mu      sync.Mutex
 	pools   []demand.Pool
 	endWait context.CancelFunc // ends the wait for the next snapshot
@@ -89,6 +92,8 @@ func (c *cluster) run(ctx context.Context) {
 		func(ctx context.Context, conn access.Connection) {
 			var wg sync.WaitGroup
 			defer wg.Wait()
+			c.client.Store(conn.Client)
+			defer c.client.Store(nil)
 			reader := new(metricsapi.Reader)
 			if attached.Run != nil {
 				numbers := func(now time.Time, s *slurmclient.Snapshot) (demand.Demand, error) {

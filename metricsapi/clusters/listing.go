@@ -8,6 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/metricsapi"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/refs"
+	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
 // ObjectSettings are settings of a cluster's object. They must not be modified.
@@ -30,6 +31,8 @@ type Listing struct {
 	Key      refs.ClusterKey
 	Settings ObjectSettings
 	Cluster  metricsapi.Cluster
+	// Client returns the client of the connection to the cluster, nil without one.
+	Client func() *slurmclient.Client
 }
 
 // List returns all clusters, sorted by namespace, name and kind. It returns an error until the
@@ -41,7 +44,7 @@ func (r *Registry) List() ([]Listing, error) {
 	}
 	var out []Listing
 	for k, c := range s.clusters {
-		out = append(out, Listing{Key: k, Settings: s.settings[k], Cluster: c})
+		out = append(out, Listing{Key: k, Settings: s.settings[k], Cluster: c, Client: c.client.Load})
 	}
 	slices.SortFunc(out, func(a, b Listing) int { return a.Key.Compare(b.Key) })
 	return out, nil

@@ -72,6 +72,9 @@ func (v *View) Install(
 	for resource, s := range v.stores(a) {
 		storage[resource] = s
 	}
+	for resource, s := range v.actions(a) {
+		storage[resource] = s
+	}
 	info.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = storage
 	if err := server.InstallAPIGroup(&info); err != nil {
 		return fmt.Errorf("serving %s: %w", v1alpha1.GroupName, err)

@@ -146,31 +146,49 @@ func (s *store[T]) viewer(ctx context.Context, f *frame[T], counts func(ClusterR
 // Get implements rest.Getter. The object has the newest resourceVersion, so that a watch can
 // begin there.
 func (s *store[T]) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	namespace := request.NamespaceValue(ctx)
 	f, err := s.timeline.refresh()
 	if err != nil {
 		return nil, err
 	}
+	p, t, err := s.findIn(ctx, f, name)
+	if err != nil {
+		return nil, err
+	}
+	return s.resource.newObject(p.placement(s.timeline.versionOfState(f)), t), nil
+}
+
+// find returns the newest record of an object that the user may see.
+func (s *store[T]) find(ctx context.Context, name string) (*clusterRecords[T], *T, error) {
+	f, err := s.timeline.refresh()
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.findIn(ctx, f, name)
+}
+
+// findIn returns the record of an object that the user may see, and its cluster.
+func (s *store[T]) findIn(ctx context.Context, f *frame[T], name string) (*clusterRecords[T], *T, error) {
+	namespace := request.NamespaceValue(ctx)
 	for _, p := range f.clusters {
 		if p.ref.Namespace != namespace || len(name) <= len(p.prefix) || name[:len(p.prefix)] != p.prefix {
 			continue
 		}
 		only := func(h ClusterRef) bool { return h == p.ref }
 		if err := s.checkFresh(only); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		v, err := s.viewer(ctx, f, only)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, t := range findByName(s.resource, p, p.records, name) {
 			if s.sees(v, p, t) {
-				return s.resource.newObject(p.placement(s.timeline.versionOfState(f)), t), nil
+				return p, t, nil
 			}
 		}
 		s.warn(ctx, v)
 	}
-	return nil, apierrors.NewNotFound(v1alpha1.Resource(s.resource.plural), name)
+	return nil, nil, apierrors.NewNotFound(v1alpha1.Resource(s.resource.plural), name)
 }
 
 // warn adds a warning to the response if jobs are hidden. kubectl prints it.

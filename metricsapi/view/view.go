@@ -18,6 +18,8 @@ type Config struct {
 	MaxAge time.Duration
 	// Users maps Kubernetes users to Slurm users.
 	Users Users
+	// Act carries out actions on nodes and jobs; nil disables them.
+	Act ActFunc
 	// OnPanic is called when creating objects of a cluster panicked; slurmclient.PanicOf returns
 	// the stack. The cluster is formatted by ClusterRef.String, or empty if unknown. It may be nil
 	// and must not block.

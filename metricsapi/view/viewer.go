@@ -137,15 +137,29 @@ func (g accessGuard) viewer(ctx context.Context, private []ClusterRef) (viewer, 
 }
 
 func (g accessGuard) mayViewAll(ctx context.Context, who user.Info, h ClusterRef) (bool, error) {
+	return g.may(ctx, who, v1alpha1.VerbViewAll, h)
+}
+
+// mayActOnAll reports whether the user of a request may act on the records of others.
+func (g accessGuard) mayActOnAll(ctx context.Context, h ClusterRef) (bool, error) {
+	info, ok := request.UserFrom(ctx)
+	if !ok {
+		return false, apierrors.NewUnauthorized("the request has no user")
+	}
+	return g.may(ctx, info, v1alpha1.VerbActAll, h)
+}
+
+// may reports whether a user has a verb on the resource in a cluster.
+func (g accessGuard) may(ctx context.Context, who user.Info, verb string, h ClusterRef) (bool, error) {
 	decision, _, err := g.authorizer.Authorize(ctx, authorizer.AttributesRecord{
-		User: who, Verb: v1alpha1.VerbViewAll, Namespace: h.Namespace, Name: h.Name, ResourceRequest: true,
+		User: who, Verb: verb, Namespace: h.Namespace, Name: h.Name, ResourceRequest: true,
 		APIGroup: v1alpha1.GroupName, APIVersion: v1alpha1.SchemeGroupVersion.Version, Resource: g.resource,
 	})
 	if decision == authorizer.DecisionAllow {
 		return true, nil
 	}
 	if err != nil {
-		return false, apierrors.NewInternalError(fmt.Errorf("authorizing access to private records of %s: %w", h,
+		return false, apierrors.NewInternalError(fmt.Errorf("authorizing the verb %q in %s: %w", verb, h,
 			err))
 	}
 	return false, nil

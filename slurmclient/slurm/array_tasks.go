@@ -37,6 +37,27 @@ func ParseArrayTasks(text string) (t ArrayTasks, ok bool) {
 	return t, ok
 }
 
+// HasArrayTask reports whether the text of Job.ArrayTasks contains a task. A task behind the end of a truncated text is not found.
+func HasArrayTask(text string, task uint64) bool {
+	list, _, _ := strings.Cut(text, "%")
+	for part := range strings.SplitSeq(list, ",") {
+		span, stepText, stepped := strings.Cut(part, ":")
+		low, high, ranged := strings.Cut(span, "-")
+		from, err := strconv.ParseUint(low, 10, 32)
+		to, step := from, uint64(1)
+		if ranged && err == nil {
+			to, err = strconv.ParseUint(high, 10, 32)
+		}
+		if stepped && err == nil {
+			step, err = strconv.ParseUint(stepText, 10, 32)
+		}
+		if err == nil && step > 0 && task >= from && task <= to && (task-from)%step == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func parseTaskRange(part string) (first, count uint64, ok bool) {
 	span, stepText, stepped := strings.Cut(part, ":")
 	step := uint64(1)

@@ -15,6 +15,9 @@
 {{- with .namespace }}
 - {{ printf "--view.namespace=%s" . | quote }}
 {{- end }}
+{{- if .actions.enabled }}
+- --view.actions
+{{- end }}
 - {{ printf "--view.peers=%s.%s.svc:%d" (include "slurm-metrics.peersService" $) (include "slurm-metrics.namespace" $) (int $.Values.securePort) | quote }}
 {{- else }}
 - --no-view

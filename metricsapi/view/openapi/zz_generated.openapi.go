@@ -18,6 +18,9 @@ import (
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return map[string]common.OpenAPIDefinition{
 		v1alpha1.ClusterReference{}.OpenAPIModelName():     schema_slurmtide_metricsapi_view_v1alpha1_ClusterReference(ref),
+		v1alpha1.SlurmAction{}.OpenAPIModelName():          schema_slurmtide_metricsapi_view_v1alpha1_SlurmAction(ref),
+		v1alpha1.SlurmActionSpec{}.OpenAPIModelName():      schema_slurmtide_metricsapi_view_v1alpha1_SlurmActionSpec(ref),
+		v1alpha1.SlurmActionStatus{}.OpenAPIModelName():    schema_slurmtide_metricsapi_view_v1alpha1_SlurmActionStatus(ref),
 		v1alpha1.SlurmJob{}.OpenAPIModelName():             schema_slurmtide_metricsapi_view_v1alpha1_SlurmJob(ref),
 		v1alpha1.SlurmJobList{}.OpenAPIModelName():         schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobList(ref),
 		v1alpha1.SlurmJobSpec{}.OpenAPIModelName():         schema_slurmtide_metricsapi_view_v1alpha1_SlurmJobSpec(ref),
@@ -112,6 +115,103 @@ func schema_slurmtide_metricsapi_view_v1alpha1_ClusterReference(ref common.Refer
 					},
 				},
 				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_slurmtide_metricsapi_view_v1alpha1_SlurmAction(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SlurmAction is a request to change a Slurm node or a job. It is created as a subresource of its object and is not kept.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata is the object's metadata; only the name of the node or job counts.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is the request.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.SlurmActionSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the result.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.SlurmActionStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.SlurmActionSpec{}.OpenAPIModelName(), v1alpha1.SlurmActionStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_slurmtide_metricsapi_view_v1alpha1_SlurmActionSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SlurmActionSpec is a request to change a Slurm node or a job.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason is why a node is drained; required to drain. Slurm shows it with the name of the Kubernetes user.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"arrayTaskID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "arrayTaskID is the task to cancel, hold or release; required for the record of tasks not yet split off.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_slurmtide_metricsapi_view_v1alpha1_SlurmActionStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SlurmActionStatus is the result of an action.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message says what slurmctld was asked to do.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
 			},
 		},
 	}

@@ -14,6 +14,7 @@ const (
 	KindJob       = "SlurmJob"
 	KindNode      = "SlurmNode"
 	KindPartition = "SlurmPartition"
+	KindAction    = "SlurmAction"
 )
 
 // The resources, as in API paths and the rules of roles.
@@ -38,6 +39,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&SlurmJob{}, &SlurmJobList{},
 		&SlurmNode{}, &SlurmNodeList{},
 		&SlurmPartition{}, &SlurmPartitionList{},
+		&SlurmAction{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil

@@ -11,6 +11,21 @@ func (in ClusterReference) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SlurmAction) OpenAPIModelName() string {
+	return "net.slurm.slinky.view.v1alpha1.SlurmAction"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SlurmActionSpec) OpenAPIModelName() string {
+	return "net.slurm.slinky.view.v1alpha1.SlurmActionSpec"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SlurmActionStatus) OpenAPIModelName() string {
+	return "net.slurm.slinky.view.v1alpha1.SlurmActionStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in SlurmJob) OpenAPIModelName() string {
 	return "net.slurm.slinky.view.v1alpha1.SlurmJob"
 }

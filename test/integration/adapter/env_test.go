@@ -43,9 +43,9 @@ func TestMain(m *testing.M) {
 }
 
 // newEnv starts everything except the adapter.
-func newEnv(t *testing.T) *env {
+func newEnv(t *testing.T, apiServerArgs ...string) *env {
 	t.Helper()
-	kube, err := realkube.Start(t.Context(), realkube.Config{Name: "adapter"})
+	kube, err := realkube.Start(t.Context(), realkube.Config{Name: "adapter", APIServerArgs: apiServerArgs})
 	if err != nil {
 		t.Fatal(err)
 	}

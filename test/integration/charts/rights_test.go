@@ -15,7 +15,7 @@ import (
 // program. It omits roles for users.
 func grantedRights(t *testing.T) map[string]bool {
 	t.Helper()
-	forPeople := regexp.MustCompile(`:(view|edit|metrics-reader)$|^slurm-view`)
+	forPeople := regexp.MustCompile(`:(view|edit|metrics-reader)$|^slurm-(view|act)`)
 	line := regexp.MustCompile(`^(?:Cluster)?Role (\S+): (\S+) (\S+)`)
 	out := map[string]bool{}
 	files, err := filepath.Glob("testdata/*/*.rights.txt")

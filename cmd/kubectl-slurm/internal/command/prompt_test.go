@@ -26,6 +26,8 @@ type promptServer struct {
 	fields []string
 	// exec answers requests to run a command in the pod worker-0.
 	exec http.Handler
+	// act answers actions.
+	act http.HandlerFunc
 }
 
 func newPromptServer(t *testing.T) *promptServer {
@@ -63,6 +65,10 @@ func newPromptServer(t *testing.T) *promptServer {
 		w.Header().Set("Content-Type", "application/json")
 		if f := r.URL.Query().Get("fieldSelector"); f != "" {
 			s.fields = append(s.fields, f)
+		}
+		if r.Method == http.MethodPost && s.act != nil {
+			s.act(w, r)
+			return
 		}
 		if r.URL.Path == "/api/v1/namespaces/slurm/pods/worker-0/exec" && s.exec != nil {
 			s.exec.ServeHTTP(w, r)

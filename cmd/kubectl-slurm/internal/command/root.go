@@ -54,7 +54,7 @@ NodeSets and why jobs wait, finds faults, and replaces keys.
 The plugin reads everything through the Kubernetes API with your permissions: the
 custom resources of slurm-operator, and the metrics and the view of Slurm that
 slurm-metrics-adapter serves. You need no Slurm token. logs and shell run commands in
-pods. Only rotate changes anything.
+pods. Only rotate, drain, resume, cancel, hold and release change anything.
 
 The exit status is 0 for success, 1 when the doctor found a fault or the records of a
 cluster cannot be shown, 2 for other errors, and 130 when a command other than --watch
@@ -72,6 +72,7 @@ was interrupted. logs and shell pass on the status of the command in the pod.`,
 	requireSubcommand(root)
 	root.AddCommand(s.queueCommand(), s.infoCommand(), s.topCommand(), s.explainCommand(), s.doctorCommand(), s.rotateCommand(), s.versionCommand(),
 		s.logsCommand(), s.shellCommand())
+	root.AddCommand(s.actionCommands()...)
 	return root
 }
 

@@ -2,7 +2,6 @@ package records
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/slurmtide/slurmtide/slurmclient"
@@ -45,22 +44,5 @@ func HasTask(j *slurm.Job, task string) bool {
 	if err != nil {
 		return false
 	}
-	list, _, _ := strings.Cut(j.ArrayTasks, "%")
-	for item := range strings.SplitSeq(list, ",") {
-		span, step, _ := strings.Cut(item, ":")
-		low, high, ranged := strings.Cut(span, "-")
-		from, err := strconv.ParseUint(low, 10, 32)
-		to := from
-		if ranged && err == nil {
-			to, err = strconv.ParseUint(high, 10, 32)
-		}
-		by, stepErr := strconv.ParseUint(step, 10, 32)
-		if stepErr != nil || by == 0 {
-			by = 1
-		}
-		if err == nil && n >= from && n <= to && (n-from)%by == 0 {
-			return true
-		}
-	}
-	return false
+	return slurm.HasArrayTask(j.ArrayTasks, n)
 }

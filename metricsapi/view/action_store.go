@@ -1,0 +1,137 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// ActFunc asks slurmctld for a change. It blocks until slurmctld has answered.
+type ActFunc func(ctx context.Context, a Action) error
+
+// actionStore serves one action as a subresource.
+type actionStore[T any] struct {
+	*store[T]
+	verb string
+	act  ActFunc
+	plan func(verb, user string, spec v1alpha1.SlurmActionSpec, record *T) (Action, error)
+	// mayActOn decides whether the user may act on records of others; nil for no such rule.
+	mayActOn func(ctx context.Context, h ClusterRef) (bool, error)
+}
+
+var _ rest.NamedCreater = (*actionStore[slurm.Job])(nil)
+
+// actions returns the storage of each action, by subresource. It is empty if actions are disabled.
+func (v *View) actions(a authorizer.Authorizer) map[string]rest.Storage {
+	out := map[string]rest.Storage{}
+	if v.cfg.Act == nil {
+		return out
+	}
+	nodes, jobs := newStore(v, v.nodes, a), newStore(v, v.jobs, a)
+	for _, verb := range []string{v1alpha1.ActionDrain, v1alpha1.ActionResume} {
+		out[v1alpha1.Nodes+"/"+verb] = subresource(&actionStore[slurm.Node]{store: nodes, verb: verb, act: v.cfg.Act, plan: planNodeAction})
+	}
+	for _, verb := range []string{v1alpha1.ActionCancel, v1alpha1.ActionHold, v1alpha1.ActionRelease} {
+		out[v1alpha1.Jobs+"/"+verb] = subresource(&actionStore[slurm.Job]{store: jobs, verb: verb, act: v.cfg.Act, plan: planJobAction,
+			mayActOn: jobs.guard.mayActOnAll})
+	}
+	return out
+}
+
+// subresourceStorage hides the store of the parent, of which a subresource has only create.
+type subresourceStorage struct{ create rest.NamedCreater }
+
+func subresource(create rest.NamedCreater) rest.Storage { return &subresourceStorage{create} }
+
+// New implements rest.Storage.
+func (s *subresourceStorage) New() runtime.Object { return &v1alpha1.SlurmAction{} }
+
+// Destroy implements rest.Storage; there is nothing to release.
+func (s *subresourceStorage) Destroy() {}
+
+// Create implements rest.NamedCreater.
+func (s *subresourceStorage) Create(ctx context.Context, name string, o runtime.Object, check rest.ValidateObjectFunc,
+	opts *metav1.CreateOptions) (runtime.Object, error) {
+	return s.create.Create(ctx, name, o, check, opts)
+}
+
+// New implements rest.NamedCreater.
+func (s *actionStore[T]) New() runtime.Object { return &v1alpha1.SlurmAction{} }
+
+// Create implements rest.NamedCreater: it carries the action out. An action on what the user may not see is not found.
+func (s *actionStore[T]) Create(ctx context.Context, name string, o runtime.Object, check rest.ValidateObjectFunc,
+	opts *metav1.CreateOptions) (runtime.Object, error) {
+	in, ok := o.(*v1alpha1.SlurmAction)
+	info, known := request.UserFrom(ctx)
+	if !ok || !known {
+		return nil, apierrors.NewBadRequest("the request is no SlurmAction of a user")
+	}
+	if check != nil {
+		if err := check(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	p, record, err := s.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkOwner(ctx, name, info.GetName(), p, record); err != nil {
+		return nil, err
+	}
+	a, err := s.plan(s.verb, info.GetName(), in.Spec, record)
+	if err != nil {
+		return nil, apierrors.NewConflict(v1alpha1.Resource(s.resource.plural), name, err)
+	}
+	a.Cluster = p.ref
+	if opts == nil || !slices.Contains(opts.DryRun, metav1.DryRunAll) {
+		if err := s.act(ctx, a); err != nil {
+			return nil, s.actionError(name, a, err)
+		}
+	}
+	out := &v1alpha1.SlurmAction{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.KindAction},
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.ref.Namespace, Name: name}, Spec: in.Spec}
+	out.Status.Message = a.Message()
+	return out, nil
+}
+
+// checkOwner returns a Forbidden error unless the job is the user's own or the user may act on all jobs.
+func (s *actionStore[T]) checkOwner(ctx context.Context, name, user string, p *clusterRecords[T], record *T) error {
+	if s.mayActOn == nil {
+		return nil
+	}
+	if own := s.guard.users.slurmUser(user); own != "" && s.resource.isOwnedBy(p, record, own) {
+		return nil
+	}
+	may, err := s.mayActOn(ctx, p.ref)
+	if err != nil || may {
+		return err
+	}
+	return apierrors.NewForbidden(v1alpha1.Resource(s.resource.plural), name,
+		fmt.Errorf("it is the job of another user, on which only users with the verb %q may act", v1alpha1.VerbActAll))
+}
+
+// actionError converts an error of slurmctld.
+func (s *actionStore[T]) actionError(name string, a Action, err error) error {
+	if IsRefusal(err) {
+		return apierrors.NewConflict(v1alpha1.Resource(s.resource.plural), name, err)
+	}
+	text := fmt.Sprintf("asking slurmctld to %s: %v", a.Message(), err)
+	var slurmError *slurmclient.Error
+	if errors.As(err, &slurmError) && slurmError.Code != slurmclient.CodeUnavailable {
+		return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "create", v1alpha1.Resource(""), "", text, 0, true)
+	}
+	return apierrors.NewServiceUnavailable(text)
+}

@@ -1,0 +1,124 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/slurmclient"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// postAs sends an action as a user and returns the status and the body.
+func postAs(t *testing.T, server *httptest.Server, who, path, spec string) (int, string) {
+	t.Helper()
+	body := `{"apiVersion": "view.slinky.slurm.net/v1alpha1", "kind": "SlurmAction", "spec": ` + spec + `}`
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		server.URL+"/apis/view.slinky.slurm.net/v1alpha1/namespaces/team-a/"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("User", who)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// actionServer serves the actions of a cluster with a private queue, and notes what slurmctld would be asked.
+func actionServer(t *testing.T, answer error) (server *httptest.Server, asked *[]string) {
+	t.Helper()
+	source := sourceOf(clusterRef("team-a", "alpha"), 1,
+		newNode("n1", "MIXED"), newNode("n2", "IDLE", "DRAIN"),
+		newJob(7, slurm.JobPending), newJob(8, slurm.JobPending, func(j *slurm.Job) { j.Hold = true }),
+		newJob(9, slurm.JobRunning, ofUser("bob"), onNodes("n1"))).withConf("jobs")
+	asked = &[]string{}
+	act := func(_ context.Context, a Action) error {
+		*asked = append(*asked, fmt.Sprintf("%s: %s of %s %s", a.User, a.Message(), a.Cluster, a.Reason))
+		return answer
+	}
+	return serverOf(t, New(newDirectory(source), Config{Now: noon, Act: act})), asked
+}
+
+func TestActions(t *testing.T) {
+	for _, tc := range []struct {
+		name, who, path, spec string
+		status                int
+		asked, text           string
+	}{
+		{"a drain", "root", "slurmnodes/alpha.n1/drain", `{"reason": "disk"}`, 201, "root: drain node n1 of team-a/alpha disk [root]", "drain node n1"},
+		{"a resume", "root", "slurmnodes/alpha.n2/resume", `{}`, 201, "root: resume node n2 of team-a/alpha ", ""},
+		{"one's own job", "alice", "slurmjobs/alpha.7/cancel", `{}`, 201, "alice: cancel job 7 of team-a/alpha ", ""},
+		{"a hold", "alice", "slurmjobs/alpha.7/hold", `{}`, 201, "alice: hold job 7 of team-a/alpha ", ""},
+		{"a release", "alice", "slurmjobs/alpha.8/release", `{}`, 201, "alice: release job 8 of team-a/alpha ", ""},
+		{"the job of another user", "root", "slurmjobs/alpha.9/cancel", `{}`, 201, "root: cancel job 9 of team-a/alpha ", ""},
+		{"only tried", "alice", "slurmjobs/alpha.7/cancel?dryRun=All", `{}`, 201, "", "cancel job 7"},
+		{"a hidden job", "alice", "slurmjobs/alpha.9/cancel", `{}`, 404, "", "not found"},
+		{"a node that does not exist", "root", "slurmnodes/alpha.n9/drain", `{"reason": "x"}`, 404, "", "not found"},
+		{"a node that is drained already", "root", "slurmnodes/alpha.n2/drain", `{"reason": "x"}`, 409, "", "is drained already"},
+		{"a running job", "root", "slurmjobs/alpha.9/hold", `{}`, 409, "", "only a pending job can be held"},
+		{"drain without the right", "eve", "slurmnodes/alpha.n1/drain", `{"reason": "x"}`, 403, "", "forbidden"},
+		{"resume without the right", "eve", "slurmnodes/alpha.n2/resume", `{}`, 403, "", "forbidden"},
+		{"cancel without the right", "eve", "slurmjobs/alpha.7/cancel", `{}`, 403, "", "forbidden"},
+		{"hold without the right", "eve", "slurmjobs/alpha.7/hold", `{}`, 403, "", "forbidden"},
+		{"release without the right", "eve", "slurmjobs/alpha.8/release", `{}`, 403, "", "forbidden"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			server, asked := actionServer(t, nil)
+			status, body := postAs(t, server, tc.who, tc.path, tc.spec)
+			if got := strings.Join(*asked, "; "); status != tc.status || got != tc.asked || !strings.Contains(body, tc.text) {
+				t.Errorf("it is %d, asks %q and says %s, want %d and %q", status, got, body, tc.status, tc.asked)
+			}
+		})
+	}
+}
+
+func TestJobsOfOthersThatAreNotPrivateNeedARightToActOn(t *testing.T) {
+	source := sourceOf(clusterRef("team-a", "alpha"), 1, newJob(9, slurm.JobRunning, ofUser("bob"), onNodes("n1"))).withConf()
+	server := serverOf(t, New(newDirectory(source), Config{Now: noon, Act: func(context.Context, Action) error {
+		t.Error("slurmctld is asked")
+		return nil
+	}}))
+	if status, body := postAs(t, server, "alice", "slurmjobs/alpha.9/cancel", `{}`); status != 403 || !strings.Contains(body, "actall") {
+		t.Errorf("it is %d: %s", status, body)
+	}
+}
+
+func TestErrorsOfActions(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		answer error
+		status int
+	}{
+		{"slurmctld refuses it", &slurmclient.Error{Code: slurmclient.CodeInvalid, Op: "updating", Message: "no"}, 422},
+		{"slurmctld is away", &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: "updating"}, 503},
+		{"there is no connection", errors.New("no connection"), 503},
+		{"somebody else was faster", refusal("it is drained already"), 409},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			server, _ := actionServer(t, tc.answer)
+			if status, body := postAs(t, server, "root", "slurmnodes/alpha.n1/drain", `{"reason": "disk"}`); status != tc.status {
+				t.Errorf("it is %d: %s, want %d", status, body, tc.status)
+			}
+		})
+	}
+}
+
+func TestActionsAreOffByDefault(t *testing.T) {
+	server := serverOf(t, New(newDirectory(sourceOf(clusterRef("team-a", "alpha"), 1, newNode("n1", "IDLE"))), Config{Now: noon}))
+	if status, body := postAs(t, server, "root", "slurmnodes/alpha.n1/drain", `{"reason": "disk"}`); status != 404 {
+		t.Errorf("it is %d: %s", status, body)
+	}
+}

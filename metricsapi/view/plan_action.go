@@ -1,0 +1,121 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+// Action is a change of one node or job that slurmctld is asked for.
+type Action struct {
+	Cluster ClusterRef
+	// Verb is one of the actions of v1alpha1, such as v1alpha1.ActionDrain.
+	Verb string
+	// User is the name of the Kubernetes user.
+	User string
+	// Node is the name of the node, or empty.
+	Node string
+	// JobID names exactly one job or array task as scontrol does, such as "7" or "7_3", or is empty.
+	JobID string
+	// Reason is the reason of a drain, with the user.
+	Reason string
+}
+
+// Message says what slurmctld was asked to do.
+func (a Action) Message() string {
+	if a.Node != "" {
+		return a.Verb + " node " + a.Node
+	}
+	return a.Verb + " job " + a.JobID
+}
+
+// refusal is why an action is not carried out, in words for users.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// maxReasonLength bounds the reason of a drain.
+const maxReasonLength = 256
+
+// planNodeAction returns the action on a node, or a refusal. A drain of somebody else is neither overwritten nor, if it is the
+// operator's, ended. No action on a node ends a job.
+func planNodeAction(verb, user string, spec v1alpha1.SlurmActionSpec, n *slurm.Node) (Action, error) {
+	a := Action{Verb: verb, User: user, Node: n.Name}
+	drained := n.State.Has(slurm.NodeDrain)
+	switch {
+	case n.State.Base == slurm.NodeFuture:
+		return a, refusal("the node does not exist yet: it is FUTURE")
+	case verb == v1alpha1.ActionResume && strings.HasPrefix(n.Reason, v1beta1.DrainReasonPrefix):
+		return a, refusal("slurm-operator drained the node (" + n.Reason + ") and ends the drain itself")
+	case verb == v1alpha1.ActionResume && !drained && n.State.Base != slurm.NodeDown && !n.State.Has(slurm.NodeFail):
+		return a, refusal("the node is neither drained nor down")
+	case verb == v1alpha1.ActionResume:
+		return a, nil
+	case drained:
+		return a, refusal(fmt.Sprintf("the node is drained already: %s (%s)", n.Reason, n.ReasonBy))
+	}
+	reason := strings.Join(strings.Fields(spec.Reason), " ")
+	switch {
+	case reason == "":
+		return a, refusal("a drain needs a reason")
+	case len(reason) > maxReasonLength:
+		return a, refusal(fmt.Sprintf("the reason has more than %d bytes", maxReasonLength))
+	case strings.HasPrefix(reason, strings.TrimSpace(v1beta1.DrainReasonPrefix)):
+		return a, refusal("a reason that begins with " + v1beta1.DrainReasonPrefix + "is the operator's")
+	}
+	a.Reason = reason + " [" + user + "]"
+	return a, nil
+}
+
+// Recheck returns an error if the action on a node is no longer possible, according to a newer record of the node.
+func (a Action) Recheck(n *slurm.Node) error {
+	_, err := planNodeAction(a.Verb, a.User, v1alpha1.SlurmActionSpec{Reason: a.Verb}, n)
+	return err
+}
+
+// IsRefusal reports whether an error says why an action is not possible.
+func IsRefusal(err error) bool {
+	var r refusal
+	return errors.As(err, &r)
+}
+
+// planJobAction returns the action on a job, or a refusal. The ID names one job or one task: the ID of an array would name all of
+// its tasks, and the ID of a component all of a heterogeneous job.
+func planJobAction(verb, user string, spec v1alpha1.SlurmActionSpec, j *slurm.Job) (Action, error) {
+	a := Action{Verb: verb, User: user, JobID: slurm.Num(uint64(j.ID)).String()}
+	array := slurm.Num(uint64(j.ArrayJobID)).String()
+	task, split := j.ArrayTaskID.Value()
+	switch {
+	case j.HetJobID != 0:
+		return a, refusal("the job is a part of a heterogeneous job, of which Slurm ends all parts")
+	case j.State.Base.Finished():
+		return a, refusal("the job has ended")
+	case j.IsArray() && split:
+		a.JobID = array + "_" + slurm.Num(task).String()
+	case j.IsArray() && spec.ArrayTaskID == nil:
+		return a, refusal("the record stands for the tasks " + j.ArrayTasks + ": name one of them in arrayTaskID")
+	case j.IsArray():
+		wanted := slurm.Num(uint64(max(0, *spec.ArrayTaskID))).String()
+		if *spec.ArrayTaskID < 0 || !slurm.HasArrayTask(j.ArrayTasks, uint64(*spec.ArrayTaskID)) {
+			return a, refusal("the task " + wanted + " is not one of " + j.ArrayTasks)
+		}
+		a.JobID = array + "_" + wanted
+	}
+	if split && spec.ArrayTaskID != nil && uint64(max(0, *spec.ArrayTaskID)) != task {
+		return a, refusal("the record is task " + slurm.Num(task).String())
+	}
+	held := j.Hold || j.Priority == slurm.Num(0)
+	switch {
+	case verb == v1alpha1.ActionHold && j.State.Base != slurm.JobPending:
+		return a, refusal("only a pending job can be held; the job is " + j.State.String())
+	case verb == v1alpha1.ActionHold && held:
+		return a, refusal("the job is held already")
+	case verb == v1alpha1.ActionRelease && (!held || j.State.Base != slurm.JobPending):
+		return a, refusal("the job is not held")
+	}
+	return a, nil
+}

@@ -1,0 +1,81 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
+	"github.com/slurmtide/slurmtide/slurmclient/slurm"
+)
+
+func TestPlanNodeAction(t *testing.T) {
+	for _, tc := range []struct {
+		name, verb, states, reason, asked, want string
+	}{
+		{"a drain has the user in its reason", "drain", "MIXED", "", "bad\n disk", "drain n1: bad disk [alice]"},
+		{"a drain without a reason", "drain", "IDLE", "", " ", "a drain needs a reason"},
+		{"a drain in the name of the operator", "drain", "IDLE", "", "slurm-operator: scale-in", "is the operator's"},
+		{"a long reason", "drain", "IDLE", "", strings.Repeat("x", 257), "more than 256 bytes"},
+		{"a drain of somebody else", "drain", "IDLE+DRAIN", "health check", "disk", "is drained already: health check (root)"},
+		{"a record that no worker has taken", "drain", "FUTURE", "", "disk", "does not exist yet"},
+		{"the end of a drain", "resume", "MIXED+DRAIN", "disk", "", "resume n1: "},
+		{"a node that is down", "resume", "DOWN", "fan", "", "resume n1: "},
+		{"a failing node", "resume", "IDLE+FAIL", "fan", "", "resume n1: "},
+		{"a drain of the operator", "resume", "IDLE+DRAIN", "slurm-operator: scale-in", "", "ends the drain itself"},
+		{"a node in service", "resume", "IDLE", "", "", "neither drained nor down"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			n := &slurm.Node{Name: "n1", State: slurm.ParseNodeState(strings.Split(tc.states, "+")...), Reason: tc.reason, ReasonBy: "root"}
+			a, err := planNodeAction(tc.verb, "alice", v1alpha1.SlurmActionSpec{Reason: tc.asked}, n)
+			got := a.Verb + " " + a.Node + ": " + a.Reason
+			if err != nil {
+				got = err.Error()
+			}
+			if !strings.Contains(got, tc.want) || (err != nil) != IsRefusal(err) {
+				t.Errorf("it is %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestPlanJobActionNamesOneJobOnly(t *testing.T) {
+	task := func(n int64) *int64 { return &n }
+	for _, tc := range []struct {
+		name, verb string
+		task       *int64
+		change     func(j *slurm.Job)
+		want       string
+	}{
+		{"a job", "cancel", nil, func(*slurm.Job) {}, "7"},
+		{"a task, by its index: the ID may be the one of the array", "cancel", nil,
+			func(j *slurm.Job) { j.ArrayJobID, j.ArrayTaskID = 7, slurm.Num(3) }, "7_3"},
+		{"a task that is not split off", "cancel", task(5), func(j *slurm.Job) { j.ArrayJobID, j.ArrayTasks = 7, "4-9%2" }, "7_5"},
+		{"the waiting tasks of an array", "cancel", nil, func(j *slurm.Job) { j.ArrayJobID, j.ArrayTasks = 7, "4-9%2" },
+			"name one of them in arrayTaskID"},
+		{"a task that runs already", "cancel", task(3), func(j *slurm.Job) { j.ArrayJobID, j.ArrayTasks = 7, "4-9%2" },
+			"the task 3 is not one of 4-9%2"},
+		{"a negative task", "cancel", task(-1), func(j *slurm.Job) { j.ArrayJobID, j.ArrayTasks = 7, "0-9" }, "is not one of"},
+		{"another task than the record", "cancel", task(4), func(j *slurm.Job) { j.ArrayJobID, j.ArrayTaskID = 7, slurm.Num(3) },
+			"the record is task 3"},
+		{"a component", "cancel", nil, func(j *slurm.Job) { j.HetJobID = 7 }, "a part of a heterogeneous job"},
+		{"a job that has ended", "cancel", nil, func(j *slurm.Job) { j.State.Base = slurm.JobFailed }, "the job has ended"},
+		{"a pending job is held", "hold", nil, func(*slurm.Job) {}, "7"},
+		{"a running job is not held", "hold", nil, func(j *slurm.Job) { j.State.Base = slurm.JobRunning }, "only a pending job"},
+		{"a job is not held twice", "hold", nil, func(j *slurm.Job) { j.Hold = true }, "held already"},
+		{"a held job is released", "release", nil, func(j *slurm.Job) { j.Priority = slurm.Num(0) }, "7"},
+		{"a job that is not held", "release", nil, func(*slurm.Job) {}, "is not held"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			j := &slurm.Job{ID: 7, State: slurm.ParseJobState("PENDING"), Priority: slurm.Num(100)}
+			tc.change(j)
+			a, err := planJobAction(tc.verb, "alice", v1alpha1.SlurmActionSpec{ArrayTaskID: tc.task}, j)
+			got := a.JobID
+			if err != nil {
+				got = err.Error()
+			}
+			if err == nil && got != tc.want || !strings.Contains(got, tc.want) {
+				t.Errorf("it is %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
