@@ -31,8 +31,8 @@ func (a *actor) act(ctx context.Context, action view.Action) error {
 	return nil
 }
 
-// ask sends the action to slurmctld. It reads a node again, since the snapshot is some seconds old: a drain that somebody else has
-// set meanwhile stays.
+// ask sends the action to slurmctld. It reads the node or the job again, since the snapshot is some seconds old: a drain that somebody
+// else has set meanwhile stays, and so does another job that has got the ID.
 func (a *actor) ask(ctx context.Context, action view.Action) error {
 	client, err := a.client(action.Cluster)
 	if err != nil {
@@ -44,6 +44,15 @@ func (a *actor) ask(ctx context.Context, action view.Action) error {
 			return err
 		}
 		if err := action.Recheck(n); err != nil {
+			return err
+		}
+	}
+	if action.Job != nil {
+		jobs, err := client.Job(ctx, action.Job.ID)
+		if err != nil && !slurmclient.IsNotFound(err) {
+			return err
+		}
+		if err := action.RecheckJob(jobs); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,8 @@ type Action struct {
 	Node string
 	// JobID names exactly one job or array task as scontrol does, such as "7" or "7_3", or is empty.
 	JobID string
+	// Job is the record of the job that the user saw, or nil.
+	Job *slurm.Job
 	// Reason is the reason of a drain, with the user.
 	Reason string
 }
@@ -77,6 +79,17 @@ func (a Action) Recheck(n *slurm.Node) error {
 	return err
 }
 
+// RecheckJob returns an error if none of the newer records that slurmctld has for the ID is the job that the user saw: a slurmctld that
+// lost its state gives the ID to another job.
+func (a Action) RecheckJob(newer []*slurm.Job) error {
+	for _, j := range newer {
+		if j.ID == a.Job.ID && j.SubmitTime == a.Job.SubmitTime && j.UserID() == a.Job.UserID() {
+			return nil
+		}
+	}
+	return refusal("the job has just ended, or was submitted again: look at the queue")
+}
+
 // IsRefusal reports whether an error says why an action is not possible.
 func IsRefusal(err error) bool {
 	var r refusal
@@ -86,7 +99,7 @@ func IsRefusal(err error) bool {
 // planJobAction returns the action on a job, or a refusal. The ID names one job or one task: the ID of an array would name all of
 // its tasks, and the ID of a component all of a heterogeneous job.
 func planJobAction(verb, user string, spec v1alpha1.SlurmActionSpec, j *slurm.Job) (Action, error) {
-	a := Action{Verb: verb, User: user, JobID: slurm.Num(uint64(j.ID)).String()}
+	a := Action{Verb: verb, User: user, JobID: slurm.Num(uint64(j.ID)).String(), Job: j}
 	array := slurm.Num(uint64(j.ArrayJobID)).String()
 	task, split := j.ArrayTaskID.Value()
 	switch {

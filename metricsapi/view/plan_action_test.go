@@ -79,3 +79,28 @@ func TestPlanJobActionNamesOneJobOnly(t *testing.T) {
 		})
 	}
 }
+
+func TestAJobThatGotTheIDOfAnotherIsLeftAlone(t *testing.T) {
+	job := func(id uint32, submitted slurm.Time, user uint32) *slurm.Job {
+		return &slurm.Job{ID: id, SubmitTime: submitted, SharedOwner: slurm.ShareOwner(slurm.JobOwner{UserID: user})}
+	}
+	for _, tc := range []struct {
+		name      string
+		newer     []*slurm.Job
+		isRefused bool
+	}{
+		{"the job", []*slurm.Job{job(7, 100, 1000)}, false},
+		{"the job among the tasks of its array", []*slurm.Job{job(9, 100, 1000), job(7, 100, 1000)}, false},
+		{"no job", nil, true},
+		{"another user's job", []*slurm.Job{job(7, 100, 1001)}, true},
+		{"a later job of the user", []*slurm.Job{job(7, 101, 1000)}, true},
+		{"another task alone", []*slurm.Job{job(9, 100, 1000)}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			err := Action{Verb: "cancel", JobID: "7", Job: job(7, 100, 1000)}.RecheckJob(tc.newer)
+			if IsRefusal(err) != tc.isRefused || (err != nil) != tc.isRefused {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
