@@ -87,6 +87,7 @@ func TestActions(t *testing.T) {
 		})
 	}
 	t.Run("the other jobs go on", func(t *testing.T) {
+		s.alpha.Step(time.Minute)
 		for _, job := range []string{"alpha.2", "alpha.3"} {
 			running := actionCase{resource: "slurmjobs", name: job, state: "{.status.state}"}
 			process.Await(t, func() error { return s.checkState(t, running, "RUNNING") })
