@@ -77,13 +77,24 @@ func (b Builder) Run(ctx context.Context) ([]Artifact, error) {
 	b.Say("compiling and packing the programs of %s for its platforms", b.Source.Tag())
 	cmd := b.command(ctx, b.Source.Root, goreleaser, "release", "--snapshot", "--clean", "--config", config,
 		"--skip=publish,announce,sign,validate")
-	cmd.Env = append(cmd.Environ(), "RELEASE_VERSION="+b.Source.Version,
-		"GORELEASER_CURRENT_TAG="+b.Source.Tag(), "GORELEASER_PREVIOUS_TAG="+b.Source.Tag(),
-		fmt.Sprintf("SOURCE_DATE_EPOCH=%d", b.Source.Time.Unix()))
+	cmd.Env = append(cmd.Environ(), environment(b.Source)...)
 	if err := b.run(cmd); err != nil {
 		return nil, fmt.Errorf("goreleaser: %w", err)
 	}
 	return readArtifacts(b.Source.Root, work)
+}
+
+// environment returns the variables that goreleaser.yaml uses. GoReleaser knows neither the commit nor its time without a tag.
+func environment(from source.Source) []string {
+	return []string{
+		"RELEASE_VERSION=" + from.Version,
+		fmt.Sprintf("RELEASE_COMMIT=%.12s", from.Commit),
+		"RELEASE_DATE=" + from.Time.UTC().Format(time.RFC3339),
+		fmt.Sprintf("RELEASE_TIMESTAMP=%d", from.Time.Unix()),
+		fmt.Sprintf("SOURCE_DATE_EPOCH=%d", from.Time.Unix()),
+		"GORELEASER_CURRENT_TAG=" + from.Tag(),
+		"GORELEASER_PREVIOUS_TAG=" + from.Tag(),
+	}
 }
 
 // writeConfig returns the path of GoReleaser's configuration for the wanted systems, with the folder for its results.

@@ -4,9 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/slurmtide/slurmtide/hack/release/internal/source"
 )
 
 func TestComplete(t *testing.T) {
@@ -63,5 +67,26 @@ func TestReadArtifacts(t *testing.T) {
 	}
 	if got[2].IsReleased() {
 		t.Error("the release has GoReleaser's record with times")
+	}
+}
+
+// The configuration of the repository takes everything from the environment that this package sets.
+func TestTheConfigurationUsesTheEnvironment(t *testing.T) {
+	text, err := os.ReadFile("../../goreleaser.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := map[string]bool{}
+	for _, variable := range environment(source.Source{}) {
+		name, _, _ := strings.Cut(variable, "=")
+		set[name] = true
+	}
+	for _, match := range regexp.MustCompile(`\.Env\.(\w+)`).FindAllStringSubmatch(string(text), -1) {
+		if !set[match[1]] {
+			t.Errorf("goreleaser.yaml uses %s, which is not set", match[1])
+		}
+	}
+	if match := regexp.MustCompile(`\{\{ *\.(Commit|ShortCommit|Tag|Date)\w*`).FindString(string(text)); match != "" {
+		t.Errorf("goreleaser.yaml uses %s, which GoReleaser does not know without a tag", match)
 	}
 }
