@@ -153,6 +153,10 @@ e2e-menagerie: go-present ## Run every program against many kinds of real Slurm 
 	@for release in 24.11 26.05; do hack/slurm/root $$release >/dev/null; done
 	$(GO) test -tags e2e -count 1 -v -timeout 30m -parallel 3 ./test/e2e/slurm/menagerie
 
+.PHONY: docs-site
+docs-site: ## Build the site of the pages into dist/site (needs mkdocs and mkdocs-material)
+	hack/docs-site/build
+
 .PHONY: docs-check
 docs-check: go-present ## Check the documentation: links, generated parts, and commands, which are run
 	hack/docs-check
