@@ -107,20 +107,26 @@ func (s *actionStore[T]) Create(ctx context.Context, name string, o runtime.Obje
 	return out, nil
 }
 
-// checkOwner returns a Forbidden error unless the job is the user's own or the user may act on all jobs.
+// checkOwner returns a Forbidden error unless the job is the user's own or the user may act on all jobs. A user who may not do that can
+// only cancel: slurmctld takes a hold of the adapter for an administrator's, and releases an administrator's hold for it.
 func (s *actionStore[T]) checkOwner(ctx context.Context, name, user string, p *clusterRecords[T], record *T) error {
 	if s.mayActOn == nil {
 		return nil
 	}
-	if own := s.guard.users.slurmUser(user); own != "" && s.resource.isOwnedBy(p, record, own) {
+	own := s.guard.users.slurmUser(user)
+	isOwn := own != "" && s.resource.isOwnedBy(p, record, own)
+	if isOwn && s.verb == v1alpha1.ActionCancel {
 		return nil
 	}
 	may, err := s.mayActOn(ctx, p.ref)
 	if err != nil || may {
 		return err
 	}
-	return apierrors.NewForbidden(v1alpha1.Resource(s.resource.plural), name,
-		fmt.Errorf("it is the job of another user, on which only users with the verb %q may act", v1alpha1.VerbActAll))
+	why := fmt.Errorf("it is the job of another user, on which only users with the verb %q may act", v1alpha1.VerbActAll)
+	if isOwn {
+		why = fmt.Errorf("a hold is an administrator's here, so only users with the verb %q may %s: use scontrol %[2]s", v1alpha1.VerbActAll, s.verb)
+	}
+	return apierrors.NewForbidden(v1alpha1.Resource(s.resource.plural), name, why)
 }
 
 // actionError converts an error of slurmctld.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -64,6 +65,8 @@ func planNodeAction(verb, user string, spec v1alpha1.SlurmActionSpec, n *slurm.N
 	switch {
 	case reason == "":
 		return a, refusal("a drain needs a reason")
+	case strings.ContainsFunc(reason+user, unicode.IsControl):
+		return a, refusal("the reason and the name of the user may not have control characters")
 	case len(reason) > maxReasonLength:
 		return a, refusal(fmt.Sprintf("the reason has more than %d bytes", maxReasonLength))
 	case strings.HasPrefix(reason, strings.TrimSpace(v1beta1.DrainReasonPrefix)):

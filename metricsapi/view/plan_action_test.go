@@ -14,6 +14,8 @@ func TestPlanNodeAction(t *testing.T) {
 	}{
 		{"a drain has the user in its reason", "drain", "MIXED", "", "bad\n disk", "drain n1: bad disk [alice]"},
 		{"a drain without a reason", "drain", "IDLE", "", " ", "a drain needs a reason"},
+		{"a drain whose reason ends early for slurmctld", "drain", "IDLE", "", "disk\x00", "control characters"},
+		{"a drain that moves the cursor of who reads it", "drain", "IDLE", "", "disk\x1b[2J", "control characters"},
 		{"a drain in the name of the operator", "drain", "IDLE", "", "slurm-operator: scale-in", "is the operator's"},
 		{"a long reason", "drain", "IDLE", "", strings.Repeat("x", 257), "more than 256 bytes"},
 		{"a drain of somebody else", "drain", "IDLE+DRAIN", "health check", "disk", "is drained already: health check (root)"},

@@ -43,10 +43,10 @@ const (
 
 func TestLogsAndShellRunInTheWorkerPod(t *testing.T) {
 	for _, tc := range []struct{ name, args, status, want string }{
-		{"logs", "logs 7 --cluster=main --tail=3", exitedWith0, "slurmd: sh 7 0 StdOut -n 3\n"},
-		{"a command", "shell 7 --cluster=main -- nvidia-smi -q", exitedWith0, "slurmd: sh 7 0 gpu-0 -- nvidia-smi -q\n"},
-		{"a shell without a terminal", "shell 7 --cluster=main", exitedWith0, "slurmd: sh 7 0 gpu-0 -- bash -l\n"},
-		{"a command that fails", "shell 7 --cluster=main -- false", exitedWith3, "slurmd: sh 7 0 gpu-0 -- false\n"},
+		{"logs", "logs 7 --cluster=main --tail=3", exitedWith0, "slurmd: sh 7 3001 StdOut -n 3\n"},
+		{"a command", "shell 7 --cluster=main -- nvidia-smi -q", exitedWith0, "slurmd: sh 7 3001 gpu-0 -- nvidia-smi -q\n"},
+		{"a shell without a terminal", "shell 7 --cluster=main", exitedWith0, "slurmd: sh 7 3001 gpu-0 -- bash -l\n"},
+		{"a command that fails", "shell 7 --cluster=main -- false", exitedWith3, "slurmd: sh 7 3001 gpu-0 -- false\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newPromptServer(t)

@@ -38,7 +38,7 @@ func newPromptServer(t *testing.T) *promptServer {
 		ref := view.ClusterReference{Kind: "Controller", Name: cluster}
 		j := &slurm.Job{ID: 7, Name: "train", Partition: "gpu", State: slurm.ParseJobState("RUNNING"), Nodes: "gpu-0",
 			NodeCount: slurm.Num(1)}
-		j.EditOwner(func(o *slurm.JobOwner) { o.UserName = "alice" })
+		j.EditOwner(func(o *slurm.JobOwner) { o.UserName, o.UserID = "alice", 3001 })
 		jobs.Items = append(jobs.Items, *convert.JobObject(meta(cluster+".7"), ref, j))
 		n := &slurm.Node{Name: "gpu-0", State: slurm.ParseNodeState("MIXED"), Partitions: []string{"gpu"}, Version: "26.05.5"}
 		nodes.Items = append(nodes.Items, *convert.NodeObject(meta(cluster+".gpu-0"), ref, n))
@@ -122,6 +122,7 @@ func TestWrongNamesAreErrors(t *testing.T) {
 		{[]string{"queue", "-p", "cpu"}, "partition cpu does not exist in namespace slurm; it has gpu"},
 		{[]string{"info", "-p", "cpu"}, "partition cpu does not exist"},
 		{[]string{"queue", "-w", "gpu-[0-1]"}, "node gpu-1 does not exist in namespace slurm; it has gpu-0"},
+		{[]string{"queue", "--cluster=test", "-w", "worker-0"}, "node worker-0 does not exist"}, // it is a pod of main
 		{[]string{"queue", "-w", "gpu-[0"}, "reading the node list"},
 		{[]string{"queue", "-t", "waiting"}, "unknown job state waiting"},
 		{[]string{"queue", "gpu"}, "takes no arguments"},
@@ -159,7 +160,7 @@ func TestSeveralClustersHaveATableEach(t *testing.T) {
 	for _, tc := range []struct{ name, args, want string }{
 		{"both", "queue", "CLUSTER: slurm/main\n" + heading + row + "\nCLUSTER: slurm/test\n" + heading + row},
 		{"one of them", "queue --cluster=test", heading + row},
-		{"the node by its pod", "queue --cluster=test -w worker-0", heading + row},
+		{"the node by its pod", "queue --cluster=main -w worker-0", heading + row},
 		{"without headings", "queue --cluster=test --no-headers", row},
 		{"no job of a user", "queue --cluster=test -u bob", heading + "note: no jobs were found in namespace slurm; -t all also shows finished jobs\n"},
 		{"columns of one's own", "queue -o custom-columns=ID:.jobID,IN:.cluster", "ID    IN\n7     main\n7     test\n"},

@@ -182,7 +182,15 @@ func replacePods(ctx context.Context, api *observe.API, a *tableRequest, names [
 				return nil, wrapReadError(observe.Workers, err)
 			}
 			for k := range pods {
-				nodeOf[pods[k].Name] = pods[k].Labels[v1beta1.LabelPodHostname]
+				pod := &pods[k]
+				if !a.inCluster(pod.Labels[v1beta1.LabelCluster]) {
+					continue
+				}
+				node := pod.Labels[v1beta1.LabelPodHostname]
+				if other, isKnown := nodeOf[pod.Name]; isKnown && other != node {
+					return nil, fmt.Errorf("there are several pods %s, of the nodes %s and %s: name the node", pod.Name, other, node)
+				}
+				nodeOf[pod.Name] = node
 			}
 		}
 		node := nodeOf[name]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -107,7 +108,11 @@ func ErrorText(err error) string {
 	if p := slurmclient.PanicOf(err); p != nil {
 		return "error: " + err.Error() + "\n" + string(p.Stack)
 	}
-	return "error: " + err.Error()
+	lines := strings.Split(err.Error(), "\n")
+	for i := range lines {
+		lines[i] = table.Clean(lines[i]) // it may have names and reasons of other users
+	}
+	return "error: " + strings.Join(lines, "\n")
 }
 
 // screen returns the terminal for tables. --watch cuts lines itself and has no colors.

@@ -32,6 +32,7 @@ type Output struct {
 // asUser begins the scripts: it ends the script if the pod does not know the user, and else defines a function that runs a command as
 // the user. The arguments of each script begin with the ID of the job and the ID of the user.
 const asUser = `job=$1 user=$2
+[ "$(id -u "$user" 2>/dev/null)" = "$user" ] || { echo "this pod does not know the user $user" >&2; exit 1; }
 group=$(id -g "$user") || { echo "this pod does not know the user $user" >&2; exit 1; }
 as_user() { exec setpriv --reuid="$user" --regid="$group" --init-groups -- "$@"; }
 `
@@ -54,6 +55,9 @@ as_user srun --jobid="$job" --overlap --nodelist="$node" --nodes=1 --ntasks=1 "$
 func Logs(j *slurm.Job, cluster string, pods []corev1.Pod, o Output) (Target, error) {
 	if j.State.Base == slurm.JobPending {
 		return Target{}, fmt.Errorf("job %s has no output yet: it waits (%s)", records.JobID(j), records.Reason(j))
+	}
+	if err := checkUser(j); err != nil {
+		return Target{}, err
 	}
 	target, err := chooseTarget(nodeOf(j), cluster, pods)
 	if err != nil {
@@ -86,6 +90,9 @@ func Shell(j *slurm.Job, cluster, node string, pods []corev1.Pod, terminal bool,
 	case node != "" && !records.NodeSet(j.Nodes)[node]:
 		return Target{}, fmt.Errorf("job %s does not run on node %s, but on %s", id, node, j.Nodes)
 	}
+	if err := checkUser(j); err != nil {
+		return Target{}, err
+	}
 	node = cmp.Or(node, nodeOf(j))
 	target, err := chooseTarget(node, cluster, pods)
 	if err != nil {
@@ -97,6 +104,14 @@ func Shell(j *slurm.Job, cluster, node string, pods []corev1.Pod, terminal bool,
 	}
 	target.Command = append(append(target.Command, "--"), argv...)
 	return target, nil
+}
+
+// checkUser returns an error if the user of a job is unknown: without a number in its record it would be root.
+func checkUser(j *slurm.Job) error {
+	if j.UserID() == 0 && j.UserName() != "root" {
+		return fmt.Errorf("the user of job %s is unknown", records.JobID(j))
+	}
+	return nil
 }
 
 // scriptFor returns the command that runs a script for a job.

@@ -82,8 +82,9 @@ func runScript(t *testing.T, command []string, record string) string {
 	dir := t.TempDir()
 	for name, script := range map[string]string{
 		"scontrol": "cat <<'RECORD'\n" + record + "\nRECORD\n",
-		"id":       "[ \"$2\" = 3001 ] && echo 3002\n",
-		"setpriv":  "echo \"$1 $2 $3\"; shift 4; echo \"$*\"\n",
+		// The user 3001 has no name, and somebody has the name 3003.
+		"id":      `case "$1 $2" in "-u 3001") echo 3001 ;; "-g 3001") echo 3002 ;; "-u 3003") echo 5 ;; "-g 3003") echo 5 ;; *) exit 1 ;; esac`,
+		"setpriv": "echo \"$1 $2 $3\"; shift 4; echo \"$*\"\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o700); err != nil { //nolint:gosec // a program
 			t.Fatal(err)
@@ -111,6 +112,8 @@ func TestTheScriptsRunAsTheUserOfTheJob(t *testing.T) {
 	}
 	stranger := append([]string{}, shell.Command...)
 	stranger[5] = "99"
+	namesake := append([]string{}, shell.Command...)
+	namesake[5] = "3003"
 	for _, tc := range []struct {
 		name           string
 		command        []string
@@ -123,6 +126,7 @@ func TestTheScriptsRunAsTheUserOfTheJob(t *testing.T) {
 		{"no file", logs(Output{Lines: -1}), "   Command=(null)", "job 7 has no file of output\n"},
 		{"a command within the job", shell.Command, record,
 			user + "srun --jobid=7 --overlap --nodelist=gpu-0 --nodes=1 --ntasks=1 -- nvidia-smi -q x\n"},
+		{"a user whose number is the name of another one", namesake, record, "this pod does not know the user 3003\n"},
 		{"a user that the pod does not know", stranger, record, "this pod does not know the user 99\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -130,5 +134,21 @@ func TestTheScriptsRunAsTheUserOfTheJob(t *testing.T) {
 				t.Errorf("it prints %q, want %q", got, tc.expect)
 			}
 		})
+	}
+}
+
+func TestAJobWithoutAUserIsNotEnteredAsRoot(t *testing.T) {
+	unknown, root := newJob("RUNNING"), newJob("RUNNING")
+	unknown.EditOwner(func(o *slurm.JobOwner) { o.UserName, o.UserID = "", 0 })
+	root.EditOwner(func(o *slurm.JobOwner) { o.UserName, o.UserID = "root", 0 })
+	for _, tc := range []struct {
+		job   *slurm.Job
+		fails bool
+	}{{unknown, true}, {root, false}} {
+		_, logs := Logs(tc.job, "main", testPods(), Output{})
+		_, shell := Shell(tc.job, "main", "", testPods(), false, nil)
+		if (logs != nil) != tc.fails || (shell != nil) != tc.fails {
+			t.Errorf("the job of %q: %v, %v", tc.job.UserName(), logs, shell)
+		}
 	}
 }
