@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,6 +52,7 @@ func (r *release) makeChart(ctx context.Context, chart charts.Chart) error {
 		images = append(images, fmt.Sprintf("%s:%s@%s", image.Repository, image.Tag, image.Digest))
 	}
 	r.say("chart %s %s is %s, with %d images by digest", chart.Name, chart.Version, digest, len(images))
-	subject := sbom.Subject{Name: name, Version: chart.Version, SHA256: digest.Encoded(), Kind: sbom.File}
+	sum := sha256.Sum256(archive)
+	subject := sbom.Subject{Name: name, Version: chart.Version, SHA256: hex.EncodeToString(sum[:]), Kind: sbom.File}
 	return sbom.OfImages(images).Write(r.billsFolder(), name, subject, r.source.Time)
 }

@@ -133,6 +133,15 @@ func (r *release) makeDaemonImage(ctx context.Context, image images.Image) error
 		return err
 	}
 	defer os.RemoveAll(work)
+	pinned, err := r.pinnedSnapshot()
+	if err != nil {
+		return err
+	}
+	// A root may have been built before or after the commit, but not before the state of the archive that is pinned.
+	latest, err := time.Parse("20060102T150405Z", pinned)
+	if err != nil {
+		return fmt.Errorf("images/snapshot: %w", err)
+	}
 	builder := roots.Builder{Repository: r.root, Snapshot: snapshot, Log: r.log}
 	architectures := listOf(r.architectures)
 	built, bills := map[string]v1.Image{}, map[string]sbom.Bill{}
@@ -142,7 +151,7 @@ func (r *release) makeDaemonImage(ctx context.Context, image images.Image) error
 		if err != nil {
 			return err
 		}
-		if built[arch], err = image.FromFolder(arch, root, filepath.Join(work, arch+".tar")); err != nil {
+		if built[arch], err = image.FromFolder(arch, root, filepath.Join(work, arch+".tar"), latest); err != nil {
 			return err
 		}
 		packages, err := roots.Packages(root)
@@ -163,11 +172,10 @@ func (r *release) debianSnapshot(ctx context.Context) (string, error) {
 	case r.snapshot != "":
 		return r.snapshot, nil
 	}
-	text, err := os.ReadFile(filepath.Join(r.root, "images", "snapshot"))
+	pinned, err := r.pinnedSnapshot()
 	if err != nil {
 		return "", err
 	}
-	pinned := strings.TrimSpace(string(text))
 	client := &http.Client{Timeout: 20 * time.Second}
 	err = roots.Reachable(ctx, client, roots.Archive, pinned)
 	switch {
@@ -180,6 +188,12 @@ func (r *release) debianSnapshot(ctx context.Context) (string, error) {
 	r.snapshotIsMissing = true
 	r.say("warning: images have the packages of today's mirror, not the pinned ones of %s: %v", pinned, err)
 	return "", nil
+}
+
+// pinnedSnapshot returns the time of Debian's archive that images/snapshot pins.
+func (r *release) pinnedSnapshot() (string, error) {
+	text, err := os.ReadFile(filepath.Join(r.root, "images", "snapshot"))
+	return strings.TrimSpace(string(text)), err
 }
 
 // writeImage writes an image with its bills, and keeps its digest for the charts.

@@ -43,6 +43,7 @@ type options struct {
 	push, key         string
 	plainHTTP         bool
 	existing          bool
+	incomplete        bool
 	verbose           bool
 	steps             []string
 }
@@ -79,6 +80,9 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	return 0
 }
 
+// everyArchitecture are the architectures of Slurm's daemons.
+const everyArchitecture = "amd64,arm64"
+
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	set := flag.NewFlagSet("release", flag.ContinueOnError)
@@ -87,13 +91,14 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	set.StringVar(&o.dist, "dist", "dist", "`folder` of the release")
 	set.StringVar(&o.cache, "cache", "", "`folder` of what is compiled; $XDG_CACHE_HOME/slurmtide/release without it")
 	set.StringVar(&o.images, "images", "", "`names` of the images, such as slurm-operator,slurmd:26.05; all without it")
-	set.StringVar(&o.architectures, "arch", "amd64,arm64", "`architectures` of Slurm's daemons")
+	set.StringVar(&o.architectures, "arch", everyArchitecture, "`architectures` of Slurm's daemons")
 	set.StringVar(&o.systems, "os", "", "operating `systems` of programs, such as linux; all without it")
 	set.StringVar(&o.snapshot, "snapshot", "", "`time` of Debian's archive for the images of daemons, or none for today's mirror;\n"+
 		"without it that in images/snapshot, or today's mirror if the archive cannot be reached")
 	set.StringVar(&o.push, "push", "", "`registry` that gets images and charts, such as ghcr.io/slurmtide")
 	set.BoolVar(&o.plainHTTP, "plain-http", false, "the registry has no TLS")
 	set.StringVar(&o.key, "key", "", "`key` with which cosign signs the checksums and what is pushed")
+	set.BoolVar(&o.incomplete, "incomplete", false, "push the release although it lacks something, as to a registry for tests")
 	set.BoolVar(&o.existing, "existing", false, "make nothing: sign and push the release that the folder has")
 	set.BoolVar(&o.verbose, "v", false, "print what compilers and GoReleaser print")
 	set.Usage = func() {

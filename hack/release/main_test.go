@@ -131,3 +131,39 @@ func TestNotesAndCharts(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsIncompleteIsNotPushed(t *testing.T) {
+	complete := options{steps: allSteps, architectures: everyArchitecture}
+	for _, tc := range []struct {
+		name   string
+		change func(r *release)
+		want   string
+	}{
+		{"everything", func(*release) {}, ""},
+		{"files that nobody has", func(r *release) { r.source.Modified = true }, "files differ from the commit"},
+		{"charts without images", func(r *release) { r.steps = []string{"charts"} }, "it has only charts"},
+		{"some images", func(r *release) { r.images = "slurmd:26.05" }, "it was made with --images slurmd:26.05"},
+		{"one architecture", func(r *release) { r.architectures = "amd64" }, "it was made with --arch amd64"},
+		{"one system", func(r *release) { r.systems = "linux" }, "it was made with --os linux"},
+		{"packages of a mirror", func(r *release) { r.snapshotIsMissing = true }, "not the pinned ones"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := &release{options: complete, progress: newProgress(io.Discard, time.Now)}
+			r.dist = t.TempDir()
+			tc.change(r)
+			if reasons := r.whyIncomplete(); len(reasons) > 0 {
+				if err := os.WriteFile(filepath.Join(r.dist, incompleteFile), []byte(strings.Join(reasons, "\n")+"\n"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			later := &release{options: options{dist: r.dist, existing: true}}
+			err := later.checkComplete()
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("the error is %v, want %q", err, tc.want)
+			}
+			if later.incomplete = true; later.checkComplete() != nil {
+				t.Error("--incomplete pushes nothing")
+			}
+		})
+	}
+}

@@ -88,10 +88,51 @@ func (r *release) finish(ctx context.Context) error {
 			return err
 		}
 	}
+	if reasons := r.whyIncomplete(); len(reasons) > 0 {
+		if err := os.WriteFile(filepath.Join(r.dist, incompleteFile), []byte(strings.Join(reasons, "\n")+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
 	if err := checksums.Write(r.dist); err != nil {
 		return err
 	}
 	return r.publish(ctx)
+}
+
+// incompleteFile lists why a release is not pushed. It is in dist/, since the release may be pushed later, with --existing.
+const incompleteFile = "INCOMPLETE"
+
+// whyIncomplete returns why the release is not to be pushed.
+func (r *release) whyIncomplete() (reasons []string) {
+	if r.source.Modified {
+		reasons = append(reasons, "files differ from the commit")
+	}
+	if len(r.steps) < len(allSteps) {
+		reasons = append(reasons, "it has only "+strings.Join(r.steps, ", "))
+	}
+	for _, limit := range []struct{ flag, value, all string }{
+		{"--images", r.images, ""}, {"--os", r.systems, ""}, {"--arch", r.architectures, everyArchitecture},
+	} {
+		if limit.value != limit.all {
+			reasons = append(reasons, "it was made with "+limit.flag+" "+limit.value)
+		}
+	}
+	if r.snapshotIsMissing {
+		reasons = append(reasons, "its images have the packages of a mirror, not the pinned ones")
+	}
+	return reasons
+}
+
+// checkComplete returns an error if the release in dist/ is not to be pushed.
+func (r *release) checkComplete() error {
+	text, err := os.ReadFile(filepath.Join(r.dist, incompleteFile))
+	if os.IsNotExist(err) || err == nil && r.incomplete {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s is not pushed without --incomplete: %s", r.dist, strings.Join(strings.Split(strings.TrimSpace(string(text)), "\n"), "; "))
 }
 
 // publish signs and pushes the release in dist/, if there are a key and a registry.
@@ -99,6 +140,11 @@ func (r *release) publish(ctx context.Context) error {
 	sums := filepath.Join(r.dist, checksums.File)
 	if _, err := os.Stat(sums); err != nil {
 		return fmt.Errorf("%s has no release: %w", r.dist, err)
+	}
+	if r.push != "" {
+		if err := r.checkComplete(); err != nil {
+			return err
+		}
 	}
 	signer := publish.Signer{Key: r.key}
 	if r.key != "" {

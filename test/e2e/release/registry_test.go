@@ -25,7 +25,7 @@ func startRegistry(t *testing.T) registry {
 	process.Start(t, r.program, "serve", r.writeConfig(t, r.address))
 	process.Await(t, func() error { return process.CheckOK("http://" + r.address + "/v2/") })
 	mustRun(t, "make", "-C", moduleRoot(t), "release",
-		"ARGS=--existing --plain-http --dist "+release+" --push "+r.address+"/slurmtide")
+		"ARGS=--existing --incomplete --plain-http --dist "+release+" --push "+r.address+"/slurmtide")
 	return r
 }
 

@@ -38,10 +38,10 @@ func (i Image) FromProgram(arch, path string) (v1.Image, error) {
 	return i.assemble(arch, layer)
 }
 
-// FromFolder returns the image of a root file system for an architecture. The file archive must stay until the image is
-// written.
-func (i Image) FromFolder(arch, folder, archive string) (v1.Image, error) {
-	layer, err := layerOfFolder(folder, archive, i.Time)
+// FromFolder returns the image of a root file system for an architecture. Files that are later than latest get that time. The file
+// archive must stay until the image is written.
+func (i Image) FromFolder(arch, folder, archive string, latest time.Time) (v1.Image, error) {
+	layer, err := layerOfFolder(folder, archive, latest)
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,8 @@ func TestAProgramsImage(t *testing.T) {
 
 func TestAFoldersImageIsTheSameWhateverItsTimes(t *testing.T) {
 	var digests []v1.Hash
-	for _, later := range []time.Duration{time.Hour, 2 * time.Hour} {
+	latest := at.Add(-time.Hour)
+	for _, later := range []time.Duration{-time.Minute, time.Hour} { // built before and after the commit
 		folder := t.TempDir()
 		if err := os.WriteFile(filepath.Join(folder, "f"), []byte("x"), 0o644); err != nil {
 			t.Fatal(err)
@@ -119,7 +120,7 @@ func TestAFoldersImageIsTheSameWhateverItsTimes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		image, err := example().FromFolder("amd64", folder, filepath.Join(t.TempDir(), "layer.tar"))
+		image, err := example().FromFolder("amd64", folder, filepath.Join(t.TempDir(), "layer.tar"), latest)
 		if err != nil {
 			t.Fatal(err)
 		}
