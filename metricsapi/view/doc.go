@@ -1,6 +1,6 @@
 // Package view serves the API group view.slinky.slurm.net from the snapshots of Slurm clusters:
-// get, list, watch and tables of jobs, nodes and partitions. The API is read-only, and serving a
-// request makes no request to Slurm.
+// get, list, watch and tables of jobs, nodes and partitions. Serving them makes no request to Slurm.
+// Objects are read-only, apart from actions, which are off by default.
 //
 // A timeline (timeline.go) creates a frame whenever the records of the clusters have changed,
 // and keeps some older frames. Pages continue and watches begin at a kept frame. Frames share

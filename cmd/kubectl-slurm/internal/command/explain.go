@@ -249,12 +249,15 @@ func findJob(ctx context.Context, api *observe.API, namespace, cluster, id strin
 	if _, err := strconv.ParseUint(first, 10, 32); err != nil {
 		return nil, fmt.Errorf("%q is not a job ID such as 7, 7_3 or 8+1", id)
 	}
-	field := view.FieldJobID
-	if strings.Contains(id, "_") {
-		field = view.FieldArrayJobID
+	fields := view.FieldJobID + "=" + first
+	switch {
+	case strings.Contains(id, "_"):
+		fields = view.FieldArrayJobID + "=" + first
+	case strings.Contains(id, "+"):
+		fields = "" // components of a heterogeneous job have IDs of their own
 	}
 	var fits []view.SlurmJob
-	jobs, err := api.Jobs(ctx, observe.Scope{Namespace: namespace, Fields: field + "=" + first})
+	jobs, err := api.Jobs(ctx, observe.Scope{Namespace: namespace, Fields: fields})
 	if err != nil {
 		return nil, wrapReadError(observe.View, err)
 	}

@@ -140,6 +140,19 @@ func TestWrongNamesAreErrors(t *testing.T) {
 	}
 }
 
+// TestAComponentIsFound: its ID is not the one before the plus.
+func TestAComponentIsFound(t *testing.T) {
+	s := newPromptServer(t)
+	if _, err := s.run(t, "explain", "job", "8+1"); err == nil || !strings.Contains(err.Error(), "you can see no job 8+1") {
+		t.Errorf("the error is %v", err)
+	}
+	for _, field := range s.fields {
+		if strings.Contains(field, view.FieldJobID) {
+			t.Errorf("only jobs with %s are requested", field)
+		}
+	}
+}
+
 func TestNearMissesAreAnsweredWithTheCommandThatIsMeant(t *testing.T) {
 	s := newPromptServer(t)
 	for args, want := range map[string]string{
