@@ -15,7 +15,7 @@
 {{- with .namespace }}
 - {{ printf "--view.namespace=%s" . | quote }}
 {{- end }}
-{{- if .actions.enabled }}
+{{- if (.actions | default dict).enabled }}
 - --view.actions
 {{- end }}
 - {{ printf "--view.peers=%s.%s.svc:%d" (include "slurm-metrics.peersService" $) (include "slurm-metrics.namespace" $) (int $.Values.securePort) | quote }}
