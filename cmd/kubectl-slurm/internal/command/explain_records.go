@@ -144,7 +144,7 @@ func (s *session) explainPartition(ctx context.Context, api *observe.API, a *tab
 	return nil, fmt.Errorf("partition %s no longer exists", name)
 }
 
-// onlyPlace returns the only cluster that has a record, or an error that says how to select one.
+// onlyPlace returns the only cluster that has a record, or an error with the flags that select one.
 func onlyPlace(kind, name string, places []top.ClusterName) (top.ClusterName, error) {
 	switch len(places) {
 	case 0:

@@ -32,8 +32,8 @@ func (s *session) queueCommand() *cobra.Command {
 		Long: `Shows jobs with the options, columns and rows of squeue. Several clusters have one
 table each. The command needs the view.
 
--A and -l are those of kubectl: all namespaces, and labels. --no-headers stands for
-squeue's -h.`,
+-A and -l mean what they mean in kubectl: all namespaces, and a label selector.
+--no-headers is squeue's -h.`,
 		Example: "  kubectl slurm queue --me\n  kubectl slurm queue -p gpu -t PD --start\n" +
 			"  kubectl slurm queue -w 'gpu-[0-3]' --watch",
 		Args: noArguments,

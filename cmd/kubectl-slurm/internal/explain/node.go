@@ -24,7 +24,7 @@ type Node struct {
 	State      string   `json:"state"`
 	States     []string `json:"states"`
 	Partitions []string `json:"partitions"`
-	// Meaning says what the state means for jobs.
+	// Meaning is what the state means for jobs.
 	Meaning string `json:"meaning"`
 	// Reason is why the node is drained or down, By who set it, and Since when.
 	Reason string     `json:"reason,omitempty"`
@@ -85,7 +85,7 @@ func (e *Node) addPod(observed *Observation, n *slurm.Node) {
 	}
 }
 
-// nodeMeaning says what a state means for jobs.
+// nodeMeaning returns what a state means for jobs.
 func nodeMeaning(s slurm.NodeState) string {
 	switch {
 	case s.Has(slurm.NodeInvalidReg):

@@ -20,7 +20,7 @@ type Partition struct {
 	Name      string `json:"name"`
 	State     string `json:"state"`
 	Default   bool   `json:"default,omitempty"`
-	// Meaning says what the state means for jobs.
+	// Meaning is what the state means for jobs.
 	Meaning   string `json:"meaning"`
 	TimeLimit string `json:"timeLimit"`
 	// Limits are sentences about who may use it and how.
