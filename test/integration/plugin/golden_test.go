@@ -150,8 +150,8 @@ func (r *env) testWatch(t *testing.T) {
 	a := r.runShell(t, `set -m; exec 3>&2 2>/dev/null # what bash says of jobs
 out=$(mktemp)
 trap 'rm "$out"' EXIT
-kubectl-slurm top jobs -n hpc --watch --interval=500ms --no-headers -o name > "$out" 2>&3 &
-until [[ $(grep -c 'alpha\.3$' "$out") -ge 3 ]]; do sleep 0.1; done
+kubectl-slurm top jobs -n hpc --watch --interval=1s --no-headers -o name > "$out" 2>&3 &
+until [[ $(grep -c 'alpha\.3$' "$out") -ge 3 ]]; do kill -0 %1 || break; sleep 0.1; done
 kill -INT %1; wait %1; status=$?
 cat "$out"; exit "$status"`)
 	if n := strings.Count(a.out, "slurmjob.view.slinky.slurm.net/alpha.3\n"); n < 3 || a.err != "" || a.status != 0 {

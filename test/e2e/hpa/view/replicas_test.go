@@ -68,9 +68,9 @@ func (s *env) testReplicas(t *testing.T) {
 	}
 	front := s.startFront(t, ports)
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	defer cancel()
 	work, endWork := context.WithCancel(ctx)
 	wg.Go(func() { c.Run(work) })
 	wg.Go(func() { changeJobs(work, t, c) })
