@@ -44,6 +44,7 @@ func forReleases(t *testing.T, releases []string, test func(t *testing.T, releas
 	if missing := realslurm.MissingRequirement(); missing != "" {
 		t.Fatal(missing)
 	}
+	t.Parallel()
 	for _, release := range releases {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()

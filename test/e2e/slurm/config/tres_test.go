@@ -59,6 +59,7 @@ func TestTRESThatSlurmdbdMakes(t *testing.T) {
 // TestARevisionWaitsForSlurmdbd: slurmctld ends at each start with a TRES that slurmdbd has not made, and with accounting before it has
 // had the associations.
 func TestARevisionWaitsForSlurmdbd(t *testing.T) {
+	t.Parallel()
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()

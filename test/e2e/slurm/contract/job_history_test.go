@@ -34,6 +34,7 @@ const (
 // TestDeltaEqualsListAfterAnyHistory runs random commands on real Slurm, and compares the jobs of
 // delta readers with the list, field by field.
 func TestDeltaEqualsListAfterAnyHistory(t *testing.T) {
+	t.Parallel()
 	versions := map[string][]string{"24.11": {"v0.0.40", "v0.0.41", "v0.0.42"}, "26.05": {"v0.0.42", "v0.0.45"}}
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {

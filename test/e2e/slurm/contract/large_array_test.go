@@ -28,6 +28,7 @@ const largeArray = "1-100000"
 // TestDeltaReaderReadsAnArrayOfHundredThousandTasks starts a delta reader while such an array
 // waits, submits others, some of whose tasks run, and restarts slurmctld.
 func TestDeltaReaderReadsAnArrayOfHundredThousandTasks(t *testing.T) {
+	t.Parallel()
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()

@@ -29,6 +29,7 @@ const (
 // delta reader must see each change within a few polls; until then, the reported age must reach
 // back before the change.
 func TestDeltaReaderSeesChangesOfPendingJobs(t *testing.T) {
+	t.Parallel()
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,7 @@ import (
 )
 
 func TestRealSlurm(t *testing.T) {
+	t.Parallel()
 	if missing := realslurm.MissingRequirement(); missing != "" {
 		t.Fatal(missing)
 	}
@@ -56,6 +57,7 @@ func TestRealSlurm(t *testing.T) {
 
 // TestRealControllerDownOrHung stops and suspends slurmctld while slurmrestd keeps running.
 func TestRealControllerDownOrHung(t *testing.T) {
+	t.Parallel()
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()

@@ -54,6 +54,7 @@ func servedVersions(t *testing.T, cluster *realslurm.Cluster) []string {
 }
 
 func TestNumbersEqualThoseOfSlurmsCommands(t *testing.T) {
+	t.Parallel()
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 
 // TestUsersOfADirectory: slurmrestd does not know the users, and AccountingStorageTRES lists no GPUs, as by default.
 func TestUsersOfADirectory(t *testing.T) {
+	t.Parallel()
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()

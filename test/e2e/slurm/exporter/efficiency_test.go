@@ -19,6 +19,7 @@ import (
 // TestEfficiencyIsThatOfSacct: an exporter of each API version counts what jobs used that end while it runs. Another cluster has the same
 // slurmdbd.
 func TestEfficiencyIsThatOfSacct(t *testing.T) {
+	t.Parallel()
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()

@@ -29,6 +29,7 @@ const layersFile = `- resource: flat
 // TestHierarchicalResources have the series of each layer, or none where slurmrestd does not tell the layers apart. Slurm has them
 // since 25.05.
 func TestHierarchicalResources(t *testing.T) {
+	t.Parallel()
 	cluster, err := realslurm.Start(t.Context(), realslurm.Config{Version: "26.05", WithoutAccounting: true,
 		NodeConfs: []string{"n1 CPUs=4 RealMemory=4000", "n2 CPUs=4 RealMemory=4000"},
 		Files:     map[string]string{"resources.yaml": layersFile}, Conf: []string{"Licenses=matlab:5"}})

@@ -14,6 +14,7 @@ import (
 )
 
 func TestOutageOfSlurmrestd(t *testing.T) {
+	t.Parallel()
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
@@ -56,6 +57,7 @@ func TestOutageOfSlurmrestd(t *testing.T) {
 // TestRotatedToken replaces the token while the exporter runs and then waits until slurmctld
 // rejects the old one because of its age.
 func TestRotatedToken(t *testing.T) {
+	t.Parallel()
 	cluster := startCluster(t, "26.05")
 	token := func(lifespan string) []byte {
 		out, err := cluster.Run(t.Context(), "", "scontrol", "token", "username=slurm", "lifespan="+lifespan)

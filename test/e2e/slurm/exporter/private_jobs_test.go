@@ -18,6 +18,7 @@ import (
 // TestPrivateJobs: with PrivateData=jobs the jobs of others are unknown to the token of an ordinary user, and known to that of an
 // operator.
 func TestPrivateJobs(t *testing.T) {
+	t.Parallel()
 	for _, release := range realslurm.Versions() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()

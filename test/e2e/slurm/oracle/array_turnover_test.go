@@ -17,6 +17,7 @@ import (
 // TestAnArrayThatTurnsOverNeedsNoThirdWorker runs an array of which two tasks may run at a time on two workers. Each task that ends
 // leaves its worker COMPLETING while the epilog runs.
 func TestAnArrayThatTurnsOverNeedsNoThirdWorker(t *testing.T) {
+	t.Parallel()
 	if missing := realslurm.MissingRequirement(); missing != "" {
 		t.Fatal(missing)
 	}

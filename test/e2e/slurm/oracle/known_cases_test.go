@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -86,24 +87,44 @@ func TestKnownCasesOnRealSlurm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer keeper.Close()
-			l, err := newSlurmEnv(t.Context(), keeper, "cases")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.close()
-			cases := knownCases()
-			slices.SortStableFunc(cases, func(a,
-				b knownCase) int {
-				return variantIndex(a.variant) - variantIndex(b.variant)
-			})
-			for _, c := range cases {
-				// The cache of the environment outlives the case.
-				ctx := t.Context()
-				t.Run(c.name, func(t *testing.T) { runCase(ctx, t, l, c) })
+			t.Cleanup(func() { keeper.Close() })
+			for n, cases := range divideByVariant(knownCases(), knownCaseLanes) {
+				t.Run(fmt.Sprint("lane ", n), func(t *testing.T) {
+					t.Parallel()
+					l, err := newSlurmEnv(t.Context(), keeper, fmt.Sprint("cases", n))
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer l.close()
+					for _, c := range cases {
+						// The cache of the environment outlives the case.
+						ctx := t.Context()
+						t.Run(c.name, func(t *testing.T) { runCase(ctx, t, l, c) })
+					}
+				})
 			}
 		})
 	}
+}
+
+// knownCaseLanes is how many clusters of a release run known cases at a time.
+const knownCaseLanes = 4
+
+// divideByVariant divides cases into lanes. Those of a variant stay in one lane, since another variant restarts slurmctld.
+func divideByVariant(cases []knownCase, lanes int) [][]knownCase {
+	byVariant := map[string][]knownCase{}
+	for _, c := range cases {
+		byVariant[c.variant] = append(byVariant[c.variant], c)
+	}
+	names := slices.Sorted(maps.Keys(byVariant))
+	slices.SortStableFunc(names, func(a, b string) int { return len(byVariant[b]) - len(byVariant[a]) })
+	divided := make([][]knownCase, lanes)
+	for _, name := range names {
+		shortest := slices.MinFunc(divided, func(a, b []knownCase) int { return len(a) - len(b) })
+		n := slices.IndexFunc(divided, func(lane []knownCase) bool { return len(lane) == len(shortest) })
+		divided[n] = append(divided[n], byVariant[name]...)
+	}
+	return divided
 }
 
 func variantIndex(name string) int {
