@@ -36,10 +36,7 @@ func (r *release) makeChart(ctx context.Context, chart charts.Chart) error {
 		return err
 	}
 	name := fmt.Sprintf("%s-%s.tgz", chart.Name, chart.Version)
-	if err := os.MkdirAll(filepath.Join(r.dist, "charts"), 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(r.dist, "charts", name), archive, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(r.dist, name), archive, 0o644); err != nil {
 		return err
 	}
 	layout := filepath.Join(r.dist, "oci", "charts", chart.Name, chart.Version)
@@ -54,5 +51,5 @@ func (r *release) makeChart(ctx context.Context, chart charts.Chart) error {
 	r.say("chart %s %s is %s, with %d images by digest", chart.Name, chart.Version, digest, len(images))
 	sum := sha256.Sum256(archive)
 	subject := sbom.Subject{Name: name, Version: chart.Version, SHA256: hex.EncodeToString(sum[:]), Kind: sbom.File}
-	return sbom.OfImages(images).Write(r.billsFolder(), name, subject, r.source.Time)
+	return sbom.OfImages(images).Write(r.dist, name, subject, r.source.Time)
 }

@@ -211,7 +211,7 @@ func (r *release) writeImage(
 		}
 		name := fmt.Sprintf("%s_%s_linux_%s.image", image.Name, image.Tag, arch)
 		subject := sbom.Subject{Name: registry + "/" + image.Name, Version: image.Tag, SHA256: manifest.Hex, Kind: sbom.Container}
-		if err := bills[arch].Write(r.billsFolder(), name, subject, r.source.Time); err != nil {
+		if err := bills[arch].Write(r.dist, name, subject, r.source.Time); err != nil {
 			return err
 		}
 	}
@@ -221,5 +221,3 @@ func (r *release) writeImage(
 	r.say("%s:%s is %s", image.Name, image.Tag, digest)
 	return nil
 }
-
-func (r *release) billsFolder() string { return filepath.Join(r.dist, "sbom") }

@@ -125,7 +125,7 @@ func TestNotesAndCharts(t *testing.T) {
 	if err := r.makeCharts(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"NOTES.md", "charts/slurm-stack-0.1.0.tgz", "oci/charts/slurm/0.1.0/index.json", "sbom/slurm-0.1.0.tgz.cdx.json"} {
+	for _, name := range []string{"NOTES.md", "slurm-stack-0.1.0.tgz", "oci/charts/slurm/0.1.0/index.json", "slurm-0.1.0.tgz.cdx.json"} {
 		if info, err := os.Stat(filepath.Join(dist, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s is missing or empty: %v", name, err)
 		}

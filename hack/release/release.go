@@ -230,7 +230,7 @@ func (r *release) writeBill(artifact programs.Artifact) error {
 		return err
 	}
 	subject := sbom.Subject{Name: artifact.Name, Version: r.source.Version, SHA256: sum, Kind: sbom.File}
-	return bill.Write(r.billsFolder(), artifact.Name, subject, r.source.Time)
+	return bill.Write(r.dist, artifact.Name, subject, r.source.Time)
 }
 
 func (r *release) writeNotes(context.Context) error {

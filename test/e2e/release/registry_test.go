@@ -44,7 +44,7 @@ func TestChartsFromARegistry(t *testing.T) {
 	r := startRegistry(t)
 	helm := helmProgram(t)
 	version := releaseVersion(t)
-	archives, err := filepath.Glob(filepath.Join(dist(t), "charts", "*.tgz"))
+	archives, err := filepath.Glob(filepath.Join(dist(t), "slurm*.tgz"))
 	must(t, err)
 	folder := t.TempDir()
 	for _, archive := range archives {

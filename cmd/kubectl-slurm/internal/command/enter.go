@@ -30,7 +30,7 @@ right to create pods/exec.`,
 		Args:              oneArgument("the job ID, such as 7, 7_3 or 8+1"),
 		ValidArgsFunction: s.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.enterJob(cmd.Context(), p, args[0], false, func(j *slurm.Job, cluster string, pods []corev1.Pod) (enter.Target, error) {
+			return s.enterJob(cmd.Context(), p, args[0], observe.Exec{}, func(j *slurm.Job, cluster string, pods []corev1.Pod) (enter.Target, error) {
 				return enter.Logs(j, cluster, pods, o)
 			})
 		},
@@ -52,9 +52,12 @@ func (s *session) shellCommand() *cobra.Command {
 		Short:      "Opens a shell on a node of a running job, within its resources",
 		Long: `Opens a shell, or runs a command, on a node of a running job: as a step of the job
 (srun --overlap), with its resources and as its user. The command starts the step in
-the worker pod of the node, or in a login pod. It needs the view and the right to
-create pods/exec, with which one can act as any user of Slurm anyway.`,
-		Example:           "  kubectl slurm shell 1234\n  kubectl slurm shell 1234 --node=gpu-3 -- nvidia-smi",
+the worker pod of the node, or in a login pod. Standard input goes to the step, as
+with ssh. It needs the view and the right to create pods/exec, with which one can act
+as any user of Slurm anyway.`,
+		Example: `  kubectl slurm shell 1234
+  kubectl slurm shell 1234 --node=gpu-3 -- nvidia-smi
+  kubectl slurm shell 1234 < look.sh`,
 		Args:              jobAndCommand,
 		ValidArgsFunction: s.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,7 +65,8 @@ create pods/exec, with which one can act as any user of Slurm anyway.`,
 			if len(argv) == 0 {
 				argv = []string{"bash", "-l"}
 			}
-			return s.enterJob(cmd.Context(), p, args[0], terminal, func(j *slurm.Job, cluster string, pods []corev1.Pod) (enter.Target, error) {
+			e := observe.Exec{In: s.streams.In, Terminal: terminal}
+			return s.enterJob(cmd.Context(), p, args[0], e, func(j *slurm.Job, cluster string, pods []corev1.Pod) (enter.Target, error) {
 				return enter.Shell(j, cluster, node, pods, terminal, argv)
 			})
 		},
@@ -85,8 +89,8 @@ func jobAndCommand(cmd *cobra.Command, args []string) error {
 // chooseFunc chooses the container and the command for a job.
 type chooseFunc func(j *slurm.Job, cluster string, pods []corev1.Pod) (enter.Target, error)
 
-// enterJob finds a job and the pods of its cluster, and runs a command in one of them.
-func (s *session) enterJob(ctx context.Context, p *recordPlace, id string, terminal bool, choose chooseFunc) error {
+// enterJob finds a job and the pods of its cluster, and runs a command in one of them, with the input and terminal of e.
+func (s *session) enterJob(ctx context.Context, p *recordPlace, id string, e observe.Exec, choose chooseFunc) error {
 	api, err := s.connect()
 	if err != nil {
 		return err
@@ -110,9 +114,9 @@ func (s *session) enterJob(ctx context.Context, p *recordPlace, id string, termi
 	if err != nil {
 		return err
 	}
-	e := observe.Exec{Namespace: found.Namespace, Pod: target.Pod, Container: target.Container, Command: target.Command,
-		Out: s.streams.Out, Err: s.streams.Err}
-	if !terminal {
+	e.Namespace, e.Pod, e.Container, e.Command = found.Namespace, target.Pod, target.Container, target.Command
+	e.Out, e.Err = s.streams.Out, s.streams.Err
+	if !e.Terminal {
 		return api.Exec(ctx, e)
 	}
 	sizes, restore, err := s.streams.Terminal()
@@ -120,6 +124,6 @@ func (s *session) enterJob(ctx context.Context, p *recordPlace, id string, termi
 		return err
 	}
 	defer restore()
-	e.In, e.Terminal, e.Sizes = s.streams.In, true, sizes
+	e.Sizes = sizes
 	return api.Exec(ctx, e)
 }

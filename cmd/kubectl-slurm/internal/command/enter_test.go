@@ -12,6 +12,7 @@ import (
 const (
 	stdoutChannel = 1
 	statusChannel = 3
+	closeChannel  = 255
 	// normalClosure is the status with which a WebSocket is closed.
 	normalClosure = 1000
 )
@@ -61,6 +62,36 @@ func TestLogsAndShellRunInTheWorkerPod(t *testing.T) {
 				t.Errorf("the exit status is %d (%v), want %d", ExitStatus(err), err, want)
 			}
 		})
+	}
+}
+
+// TestShellPassesStandardInput: a script that is redirected to the command reaches the step.
+func TestShellPassesStandardInput(t *testing.T) {
+	s := newPromptServer(t)
+	s.in = "hostname\n"
+	server := websocket.Server{
+		Handshake: func(c *websocket.Config, _ *http.Request) error {
+			c.Protocol = []string{"v5.channel.k8s.io"}
+			return nil
+		},
+		Handler: func(ws *websocket.Conn) {
+			ws.PayloadType = websocket.BinaryFrame
+			var got []byte
+			for {
+				var frame []byte
+				if err := websocket.Message.Receive(ws, &frame); err != nil || frame[0] == closeChannel {
+					break
+				}
+				got = append(got, frame[1:]...)
+			}
+			_, _ = ws.Write(append([]byte{stdoutChannel}, got...))
+			_, _ = ws.Write(append([]byte{statusChannel}, exitedWith0...))
+			_ = ws.WriteClose(normalClosure)
+		},
+	}
+	s.exec = server
+	if out, err := s.run(t, "shell", "7", "--cluster=main"); err != nil || out != s.in {
+		t.Errorf("shell prints %q (%v), want its standard input %q", out, err, s.in)
 	}
 }
 

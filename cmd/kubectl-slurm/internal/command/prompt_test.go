@@ -28,6 +28,8 @@ type promptServer struct {
 	exec http.Handler
 	// act answers actions.
 	act http.HandlerFunc
+	// in is the standard input of commands.
+	in string
 }
 
 func newPromptServer(t *testing.T) *promptServer {
@@ -100,7 +102,7 @@ func (s *promptServer) run(t *testing.T, args ...string) (string, error) {
 func (s *promptServer) runWith(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out strings.Builder
-	root := New(Streams{In: strings.NewReader(""), Out: &out, Err: &out},
+	root := New(Streams{In: strings.NewReader(s.in), Out: &out, Err: &out},
 		func() time.Time { return time.Date(2026, 11, 30, 21, 31, 22, 0, time.UTC) }, "1.2.3")
 	root.SetArgs(args)
 	err := root.ExecuteContext(t.Context())
@@ -212,7 +214,7 @@ func TestCompletion(t *testing.T) {
 		"top nodes --sort-by": "cpu%", "info --cluster": "main", "queue -t": "running",
 	} {
 		var out strings.Builder
-		root := New(Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard}, time.Now, "1.2.3")
+		root := New(Streams{In: strings.NewReader(s.in), Out: &out, Err: io.Discard}, time.Now, "1.2.3")
 		root.SetArgs(append(append([]string{"__complete"}, strings.Fields(args)...), ""))
 		if err := root.ExecuteContext(t.Context()); err != nil || !slices.Contains(strings.Split(out.String(), "\n"), want) {
 			t.Errorf("%s is completed with %q, %v, want %q", args, out.String(), err, want)

@@ -66,13 +66,16 @@ func Rows(now time.Time, zone *time.Location, order Order, f *Filter, jobs []vie
 }
 
 func newRow(now time.Time, zone *time.Location, v *view.SlurmJob, j *slurm.Job) Row {
-	nodes, _ := j.NodeCount.Value()
+	nodes := "<unknown>"
+	if n, ok := j.NodeCount.Value(); ok {
+		nodes = records.FormatCount(n)
+	}
 	priority, _ := j.Priority.Value()
 	return Row{
 		Namespace: v.Namespace, Cluster: v.Spec.Cluster.Name, Object: v.Name,
 		JobID: records.JobID(j), Partition: j.Partition, Name: j.Name, User: j.UserName(), State: j.State.Code(),
 		Time: records.FormatTime(j.RunTime(slurm.At(now))), StartTime: records.FormatDate(j.StartTime, zone),
-		Nodes: records.FormatCount(nodes), Scheduled: j.ScheduledNodes(), Where: records.WhereOrWhy(j),
+		Nodes: nodes, Scheduled: j.ScheduledNodes(), Where: records.WhereOrWhy(j),
 		priority: priority, id: j.ID, start: j.StartTime,
 	}
 }

@@ -136,3 +136,10 @@ func TestAnUnknownStateIsAnErrorThatListsTheStates(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+func TestAnUnknownNumberOfNodesIsNotZero(t *testing.T) {
+	jobs := []view.SlurmJob{newJob(1, "PENDING", func(j *slurm.Job) { j.NodeCount = slurm.Number{} })}
+	if rows := Rows(now, time.UTC, ByPartition, &Filter{}, jobs); len(rows) != 1 || rows[0].Nodes != "<unknown>" {
+		t.Errorf("the rows are %+v, want <unknown> nodes", rows)
+	}
+}
