@@ -254,6 +254,7 @@ func (s stackEnv) testUpgrade() {
 	})
 	s.await("JobState=RUNNING Reason=None", "scontrol", "show", "job", job)
 	s.await("Restarts=0", "scontrol", "show", "job", job)
+	s.testEntering()
 	s.slurm("scancel", job)
 }
 
