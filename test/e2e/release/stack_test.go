@@ -72,9 +72,12 @@ func TestStackFromARegistry(t *testing.T) {
 	}
 	_, err = kube.Helm(t.Context(), "uninstall", "slurm", "--namespace", "slurm", "--wait", "--timeout", "5m")
 	must(t, err)
-	if left := kubectl("get", "pods,deployments", "--output", "name"); left != "" {
-		t.Errorf("the removal leaves %s", left)
-	}
+	process.Await(t, func() error { // Helm does not wait until the pods of a Deployment have ended
+		if left := kubectl("get", "pods,deployments", "--output", "name"); left != "" {
+			return fmt.Errorf("the removal leaves %s", left)
+		}
+		return nil
+	})
 }
 
 // serveInNode serves the registry's data in the network of the node of the cluster in a folder.
