@@ -93,8 +93,8 @@ func (w Writer) DeleteAll(ctx context.Context, owner metav1.Object, objects ...c
 }
 
 // UpdateStatus writes the status that set gives a copy of an object, if it is another one, and reports whether it
-// has written one. required is that of PatchStatus. An object that is gone is no error.
-func UpdateStatus[T client.Object](ctx context.Context, w Writer, observed T, required map[string]any,
+// has written one. required returns the required fields of PatchStatus; it may be nil. An object that is gone is no error.
+func UpdateStatus[T client.Object](ctx context.Context, w Writer, observed T, required func(next T) map[string]any,
 	set func(next T)) (bool, error) {
 	next, ok := observed.DeepCopyObject().(T)
 	if !ok {
@@ -104,7 +104,11 @@ func UpdateStatus[T client.Object](ctx context.Context, w Writer, observed T, re
 	if isSame, err := areSame(observed, next); isSame || err != nil {
 		return false, err
 	}
-	err := PatchStatus(ctx, w.Client, observed, next, required, w.Owner)
+	var fields map[string]any
+	if required != nil {
+		fields = required(next)
+	}
+	err := PatchStatus(ctx, w.Client, observed, next, fields, w.Owner)
 	return err == nil, client.IgnoreNotFound(err)
 }
 

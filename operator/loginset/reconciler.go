@@ -140,7 +140,9 @@ func (r *Reconciler) patchStatus(ctx context.Context, l *v1beta1.LoginSet, repor
 		deployment = nil
 	}
 	wanted := status.Of(r.now(), l, deployment, reported)
-	required := map[string]any{"selector": wanted.Selector, "replicas": wanted.Replicas}
+	required := func(next *v1beta1.LoginSet) map[string]any {
+		return map[string]any{"selector": next.Status.Selector, "replicas": next.Status.Replicas}
+	}
 	written, err := kube.UpdateStatus(ctx, r.Writer, l, required, func(next *v1beta1.LoginSet) {
 		next.Status = wanted
 		decision.Record(next, r.now())
