@@ -104,7 +104,7 @@ func programRights() []right {
 			"writes status"},
 		{operator, "controllers/status" + slinky, "patch", "operator/controller/reconciler.go", "kube.UpdateStatus(",
 			"writes status"},
-		{operator, "loginsets/status" + slinky, "patch", "operator/loginset/reconciler.go", "kube.UpdateStatus(",
+		{operator, "loginsets/status" + slinky, "patch", "operator/daemon/reconciler.go", "kube.UpdateStatus(",
 			"writes status"},
 		{operator, "restapis/status" + slinky, "patch", "operator/daemon/reconciler.go", "kube.UpdateStatus(",
 			"writes status"},
