@@ -34,7 +34,7 @@ func TestASlurmctldOfAnotherOperatorStays(t *testing.T) {
 			theirs.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1beta1.SchemeGroupVersion.String(),
 				Kind: v1beta1.KindController, Name: "slurm", UID: "uid-slurm", Controller: new(true)}}
 			e := newEnv(t, theirs)
-			e.reconciler.Client, e.reconciler.guard.Client = cacheByLabel{e.store}, cacheByLabel{e.store}
+			e.startReconciler(cacheByLabel{e.store}, time.Now)
 			set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "slurm-controller", Labels: labels}}
 			set.Spec.Template.Spec.Containers = []corev1.Container{{Name: "slurmctld", Image: "slinky/slurmctld:26.05"},
 				{Name: "reconfigure", Image: "slinky/slurmctld:26.05"}}

@@ -41,15 +41,20 @@ func newEnv(t *testing.T, objects ...client.Object) *env {
 	objects = append(objects, newSecret("auth", "slurm.key"), newSecret("jwt", "jwt.key"),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", UID: "uid-team"}})
 	e := &env{t: t, recorder: events.NewFakeRecorder(10), store: kubetest.NewStore(t, c, objects...)}
+	e.startReconciler(e.store, time.Now)
+	return e
+}
+
+// startReconciler replaces the reconciler by one of an operator that has just started, with a cache and a clock.
+func (e *env) startReconciler(cache client.Client, now func() time.Time) {
 	readAgent := func(_ context.Context, podIP string) (configagent.Status, error) {
 		if podIP != "10.0.0.7" {
 			return configagent.Status{}, errors.New("no route to " + podIP)
 		}
 		return e.agent, nil
 	}
-	e.reconciler = New(e.store, rightsOfChart{e.store}, readAgent, e.recorder, time.Now, Config{Image: "slurmctld:1",
+	e.reconciler = New(cache, rightsOfChart{e.store}, readAgent, e.recorder, now, Config{Image: "slurmctld:1",
 		AgentImage: "slurm-agent:1"})
-	return e
 }
 
 // rightsOfChart reads what the chart lets the operator read: claims only in a list.

@@ -14,7 +14,6 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
 	"github.com/slurmtide/slurmtide/operator/podspec"
-	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
 // outputs are what slurmctld -V prints in the images of the tests.
@@ -174,7 +173,7 @@ func TestAnImageWithoutSlurm(t *testing.T) {
 	e.reconcile()
 	e.reconcile()
 	kubetest.AnswerLookups(t, e.store, outputs)
-	e.reconciler.guard = upgrade.NewGuard(e.reconciler.guard.Writer, e.reconciler.events, kubetest.Noon)
+	e.startReconciler(e.store, kubetest.Noon)
 	c := e.reconcileFor(v1beta1.ConditionReleaseAllowed)
 	if c.Reason != v1beta1.ReasonLookupFailed || !strings.Contains(c.Message, "image busybox:1") || e.images() != before {
 		t.Errorf("the condition is %+v, the images %s", c, e.images())

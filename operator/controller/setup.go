@@ -1,12 +1,9 @@
 package controller
 
 import (
-	"fmt"
-
-	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
@@ -21,21 +18,14 @@ import (
 // are many and large, so that only their metadata is watched.
 func UncachedObjects() []client.Object { return []client.Object{&corev1.ConfigMap{}} }
 
-// SetupWithManager registers the reconciler with the manager. It reconciles Controllers that change,
-// and those whose objects, ConfigMaps, NodeSets, autoscalers, Accountings, RestApis or LoginSets change.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, guard kube.Guard) error {
-	err := kube.NewDaemonController(mgr, &v1beta1.Controller{}, &appsv1.StatefulSet{}).
-		WatchesMetadata(&corev1.ConfigMap{}, r.requestMatching(usesConfigMap)).
+// watch adds the watches of ConfigMaps, NodeSets, autoscalers, Accountings, RestApis and LoginSets of Controllers.
+func (r *Reconciler) watch(b *builder.Builder) {
+	b.WatchesMetadata(&corev1.ConfigMap{}, r.requestMatching(usesConfigMap)).
 		Watches(&v1beta1.NodeSet{}, r.requestMatching(isJoinedByNodeSet)).
 		Watches(&v1beta1.Accounting{}, r.requestMatching(usesAccounting), upgrade.OnChange()).
 		Watches(&v1beta1.RestApi{}, r.requestMatching(isServed), upgrade.OnChange()).
 		Watches(&v1beta1.LoginSet{}, r.requestMatching(isServed), upgrade.OnChange()).
-		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, r.requestMatching(isInNamespace), kube.OnSpecChange()).
-		Complete(guard.Wrap(r))
-	if err != nil {
-		return fmt.Errorf("setting up the reconciler of Controllers: %w", err)
-	}
-	return nil
+		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, r.requestMatching(isInNamespace), kube.OnSpecChange())
 }
 
 // requestMatching returns the handler of a watch that reconciles the Controllers of its namespace that match.
