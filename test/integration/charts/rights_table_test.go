@@ -100,7 +100,7 @@ func programRights() []right {
 			"follows Accountings"},
 		{operator, "loginsets" + slinky, "list,watch", "operator/loginset/reconciler.go", "&v1beta1.LoginSet{}",
 			"follows LoginSets"},
-		{operator, "accountings/status" + slinky, "patch", "operator/accounting/reconciler.go", "kube.UpdateStatus(",
+		{operator, "accountings/status" + slinky, "patch", "operator/daemon/reconciler.go", "kube.UpdateStatus(",
 			"writes status"},
 		{operator, "controllers/status" + slinky, "patch", "operator/daemon/reconciler.go", "kube.UpdateStatus(",
 			"writes status"},
