@@ -91,11 +91,25 @@ func declaredNames(tree fs.FS, path string) (map[string]bool, error) {
 			for _, s := range d.Specs {
 				if t, ok := s.(*ast.TypeSpec); ok {
 					names[t.Name.Name] = true
+					addInterfaceMethods(names, t)
 				}
 			}
 		}
 	}
 	return names, nil
+}
+
+// addInterfaceMethods adds the methods that an interface declares, without those of interfaces in it.
+func addInterfaceMethods(names map[string]bool, t *ast.TypeSpec) {
+	declared, ok := t.Type.(*ast.InterfaceType)
+	if !ok {
+		return
+	}
+	for _, field := range declared.Methods.List {
+		for _, method := range field.Names {
+			names[t.Name.Name+"."+method.Name] = true
+		}
+	}
 }
 
 // receiverPrefix returns "Type." for a method, and "" for a function.

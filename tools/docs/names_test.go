@@ -19,13 +19,14 @@ func TestGoNames(t *testing.T) {
 func TestCheckGoName(t *testing.T) {
 	tree := fstest.MapFS{
 		"operator/plan/plan.go": {Data: []byte(
-			"package plan\ntype Planner[T any] struct{}\nfunc (p *Planner[T]) Plan() {}\nfunc New() {}\n")},
+			"package plan\ntype Planner[T any] struct{}\nfunc (p *Planner[T]) Plan() {}\nfunc New() {}\n" +
+				"type Step interface { Clock; Run() }\n")},
 		"operator/plan/plan_test.go": {Data: []byte("package plan\nfunc ofTests() {}\n")},
 	}
 	for name, exists := range map[string]bool{
 		"operator/plan": true, "operator/plan.New": true, "operator/plan.Planner": true,
-		"operator/plan.Planner.Plan": true,
-		"operator/gone":              false, "operator/plan.Gone": false, "operator/plan.Planner.Gone": false,
+		"operator/plan.Planner.Plan": true, "operator/plan.Step.Run": true, "operator/plan.Step.Gone": false,
+		"operator/gone": false, "operator/plan.Gone": false, "operator/plan.Planner.Gone": false,
 		"operator/plan.ofTests": false,
 	} {
 		if err := CheckGoName(tree, name); (err == nil) != exists {
