@@ -1,5 +1,5 @@
 // Package restapi reconciles RestApis: it runs slurmrestd in a Deployment.
 //
-// Package render builds the objects from the RestApi, its Controller and the Accounting of that one.
-// Server-side apply writes what differs, and package status computes the status.
+// Package daemon has the order of the steps, and pass.go the steps of a RestApi. Package render builds the objects from
+// the RestApi, its Controller and the Controller's Accounting, and package status computes the status.
 package restapi
