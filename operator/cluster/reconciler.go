@@ -61,7 +61,7 @@ func requestsForKey(_ context.Context, k refs.ClusterKey) []reconcile.Request {
 // Reconcile writes the status of one Cluster if it has changed.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	cluster := &v1beta1.Cluster{}
-	if live, err := r.gate.FindFreeAndLive(ctx, req.NamespacedName, cluster); !live {
+	if live, err := r.gate.EnterLive(ctx, req.NamespacedName, cluster); !live {
 		return kube.ResultOf(0, err)
 	}
 	next := statusOf(r.now(), cluster, r.observe(req.NamespacedName))

@@ -48,7 +48,7 @@ func (r *Reconciler[O]) SetupWithManager(mgr ctrl.Manager, guard kube.Guard) err
 // Reconcile applies the objects of one object and writes its status.
 func (r *Reconciler[O]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	object := r.kind.NewObject()
-	if found, err := r.gate.FindFree(ctx, req.NamespacedName, object); !found {
+	if found, err := r.gate.Enter(ctx, req.NamespacedName, object); !found {
 		return kube.ResultOf(0, err)
 	}
 	pass := r.kind.NewPass(object)

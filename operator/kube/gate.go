@@ -13,7 +13,7 @@ import (
 )
 
 // Gate reads the objects of a kind for their reconciler, and keeps it away from those that another operator holds. It
-// says so in the condition Ready, and writes nothing else.
+// reports the hold in the condition Ready, and writes nothing else.
 type Gate struct {
 	writer Writer
 	now    func() time.Time
@@ -30,9 +30,9 @@ func NewGate(c client.Client, owner client.FieldOwner, now func() time.Time) *Ga
 // write of the other operator.
 const reportInterval = 10 * time.Minute
 
-// FindFree reads an object, and reports whether there is one that no other operator holds. For one that is held it
-// returns an error, of which ResultOf makes a later reconciliation.
-func (g *Gate) FindFree(ctx context.Context, key client.ObjectKey, into Held) (bool, error) {
+// Enter reads an object, and reports whether its reconciler may work on it. It returns false if the object is missing. If another
+// operator holds the object, it writes that into the condition Ready, and returns an error that ResultOf turns into a requeue.
+func (g *Gate) Enter(ctx context.Context, key client.ObjectKey, into Held) (bool, error) {
 	found, err := g.writer.Find(ctx, key, into)
 	if !found {
 		g.reports.Delete(key)
@@ -71,9 +71,9 @@ type report struct {
 	reason string
 }
 
-// FindFreeAndLive is FindFree for an object that is not being deleted.
-func (g *Gate) FindFreeAndLive(ctx context.Context, key client.ObjectKey, into Held) (bool, error) {
-	found, err := g.FindFree(ctx, key, into)
+// EnterLive is Enter for a reconciler without a finalizer: it returns false also if the object is being deleted.
+func (g *Gate) EnterLive(ctx context.Context, key client.ObjectKey, into Held) (bool, error) {
+	found, err := g.Enter(ctx, key, into)
 	return found && into.GetDeletionTimestamp().IsZero(), err
 }
 

@@ -19,7 +19,7 @@ func TestAHoldIsReportedSeldom(t *testing.T) {
 	gate := kube.NewGate(store, "slurm-operator-test", func() time.Time { return now })
 	find := func() (bool, error) {
 		t.Helper()
-		return gate.FindFreeAndLive(t.Context(), kubetest.Request("t").NamespacedName, &v1beta1.Token{})
+		return gate.EnterLive(t.Context(), kubetest.Request("t").NamespacedName, &v1beta1.Token{})
 	}
 	if found, err := find(); !found || err != nil {
 		t.Fatalf("a free object is found: %t, %v", found, err)

@@ -104,7 +104,7 @@ func New(c client.Client, direct client.Reader, slurms func(refs.ClusterKey) rea
 // for the same one.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	nodeSet := &v1beta1.NodeSet{}
-	if found, err := r.gate.FindFree(ctx, req.NamespacedName, nodeSet); !found {
+	if found, err := r.gate.Enter(ctx, req.NamespacedName, nodeSet); !found {
 		if err == nil {
 			r.expectations.ForgetNodeSet(req.NamespacedName)
 			r.metrics.forgetNodeSet(req.NamespacedName)

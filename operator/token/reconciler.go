@@ -50,7 +50,7 @@ func New(c client.Client, secrets client.Reader, keys access.SecretReader, recor
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	t := &v1beta1.Token{}
 	// The garbage collector deletes the Secret of a Token that is being deleted.
-	if live, err := r.gate.FindFreeAndLive(ctx, req.NamespacedName, t); !live {
+	if live, err := r.gate.EnterLive(ctx, req.NamespacedName, t); !live {
 		return kube.ResultOf(0, err)
 	}
 	s, err := r.observe(ctx, t)
