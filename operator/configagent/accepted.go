@@ -21,8 +21,8 @@ func (a *Agent) readAccepted() (inForce, error) {
 	return record, err
 }
 
-// readAcceptedRecord returns the record in a folder of accepted files, empty if there is none. An earlier version of this program
-// kept the accepted files as files: those that are newer than the record were written after a downgrade.
+// readAcceptedRecord returns the record in a folder of accepted files, or an empty one. An earlier version of this program kept the
+// accepted files as plain files: files newer than the record were written after a downgrade.
 func readAcceptedRecord(dir, conf string) (inForce, error) {
 	path := filepath.Join(dir, inForceFile)
 	record, err := readRecord(dir)
@@ -39,7 +39,7 @@ func readAcceptedRecord(dir, conf string) (inForce, error) {
 	return record, nil
 }
 
-// readAcceptedFiles returns a record of the files in a folder, empty if there are none.
+// readAcceptedFiles returns a record of the files in a folder, or an empty one.
 func readAcceptedFiles(dir, conf string) (inForce, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return inForce{}, nil
@@ -58,17 +58,17 @@ func isNewer(path, than string) bool {
 	return err == nil && otherErr == nil && file.ModTime().After(other.ModTime())
 }
 
-// writeAccepted keeps files for the agent of the next pod, in one step, with those of inForce.HandedOut.
+// writeAccepted keeps files for the agent of the next pod, together with the files of inForce.HandedOut. Both are written in one step.
 func (w fileWriter) writeAccepted(dir string, files, handedOut Files) error {
 	if err := w.writeRecord(dir, inForce{Files: files, HandedOut: handedOut}); err != nil {
 		return err
 	}
-	return w.writeFolder(dir, nil) // those of an earlier version of this program
+	return w.writeFolder(dir, nil) // removes the files of an earlier version of this program
 }
 
-// writeAccepted keeps the files of a record for other pods, and what is to be handed out. Nothing is if another daemon of the same
-// state has handed the same revision out. While another one serves, only its agent keeps files, on which jobs depend: ErrStandby reports
-// that it has kept others.
+// writeAccepted keeps the files of a record, and the files to hand out, for other pods. It hands out nothing if another daemon of the
+// same state has already handed out this revision. While another daemon serves, only that daemon's agent keeps files, because jobs
+// depend on them. ErrStandby reports that the other agent keeps different files.
 func (a *Agent) writeAccepted(ctx context.Context, record inForce) error {
 	if a.isStandby(ctx) {
 		if accepted, err := a.readAccepted(); err != nil || !accepted.Files.hasRevisionOf(record.Files) {
@@ -107,8 +107,8 @@ func (a *Agent) doesDaemonAnswer(ctx context.Context) bool {
 	return a.started && (a.cfg.Confirm == nil || a.cfg.Confirm(ctx, a.last.givenAt) == nil)
 }
 
-// recordOfEarlierPod returns the files that an earlier pod had, with the keys of the wanted ones, and those that it had handed out
-// last (inForce). They are nil if there are none.
+// recordOfEarlierPod returns the files that an earlier pod had, with the keys of the wanted files, and the files that it handed out
+// last (inForce). Both are nil if no pod kept any.
 func (a *Agent) recordOfEarlierPod(wanted Files) (files, handedOut Files, err error) {
 	record, err := a.readAccepted()
 	if err != nil || record.Files == nil {
@@ -135,9 +135,9 @@ func (a *Agent) withKeysOf(accepted, wanted Files) Files {
 	return out
 }
 
-// followServing returns the wanted files, or those of the daemon that serves while this one does not and has others: jobs depend on what
-// that one has, and would end if this one took over with anything else. The kubelet may bring the wanted files to one of them minutes
-// later. They have the keys of the wanted ones. A daemon that starts has its files at once.
+// followServing returns the wanted files. While this daemon is in standby and the serving daemon has other files, it returns the
+// serving daemon's files with the wanted keys: jobs depend on them, and would end after a takeover with different files. The kubelet
+// may bring the wanted files to one pod minutes later than to the other. A daemon that starts has its files at once.
 func (a *Agent) followServing(ctx context.Context, wanted Files) Files {
 	if !a.started || a.cfg.IsStandby == nil {
 		return wanted
@@ -151,7 +151,7 @@ func (a *Agent) followServing(ctx context.Context, wanted Files) Files {
 		return wanted
 	}
 	if a.follows && a.last.awaited == awaitsWanted && serving.hasRevisionOf(a.last.wanted) {
-		return a.last.wanted // while it starts nobody knows whether it is in standby
+		return a.last.wanted // during the start it is unknown whether the daemon is in standby
 	}
 	if a.follows = a.isStandby(ctx); !a.follows {
 		return wanted

@@ -13,26 +13,26 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// AccountsState says how far accounts are.
+// AccountsState is the progress of an AccountsAgent with its accounts.
 type AccountsState string
 
 const (
-	// AccountsWaiting says that slurmdbd is not ready for them yet.
+	// AccountsWaiting means that slurmdbd is not ready yet.
 	AccountsWaiting AccountsState = "Waiting"
-	// AccountsApplied says that the database has them.
+	// AccountsApplied means that the database has the accounts.
 	AccountsApplied AccountsState = "Applied"
-	// AccountsTried says that a dry run has shown what would change.
+	// AccountsTried means that a dry run listed the changes.
 	AccountsTried AccountsState = "Tried"
-	// AccountsRefused says that they cannot be applied as they are.
+	// AccountsRefused means that the accounts cannot be applied without a change.
 	AccountsRefused AccountsState = "Refused"
 )
 
-// AccountsStatus is what an agent has done with accounts.
+// AccountsStatus is the last result of an AccountsAgent.
 type AccountsStatus struct {
-	// Revision is that of the accounts (slurmconf.Accounts).
+	// Revision is the revision of the accounts (slurmconf.Accounts).
 	Revision string        `json:"revision"`
 	State    AccountsState `json:"state"`
-	// Message says what has changed or would change, or why they are not applied.
+	// Message lists what changed or would change, or gives the reason why the accounts are not applied.
 	Message string `json:"message,omitempty"`
 	// At is when the state began.
 	At time.Time `json:"at"`
@@ -40,7 +40,8 @@ type AccountsStatus struct {
 
 // AccountsConfig contains the settings of an AccountsAgent. All are required.
 type AccountsConfig struct {
-	// Wanted is the folder with slurmconf.AccountsFile, and Accepted one that outlives the container, for the status.
+	// Wanted is the folder with slurmconf.AccountsFile. Accepted is a folder that outlives the container, for the
+	// status.
 	Wanted, Accepted string
 	// Interval is how often the agent looks at the wanted folder.
 	Interval time.Duration
@@ -82,7 +83,7 @@ func NewAccountsAgent(cfg AccountsConfig) *AccountsAgent {
 	return a
 }
 
-// Status returns what the agent has done with accounts, nil if there are none.
+// Status returns the last result, or nil without accounts.
 func (a *AccountsAgent) Status() *AccountsStatus {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -103,8 +104,8 @@ func (a *AccountsAgent) Run(ctx context.Context) {
 	}
 }
 
-// look applies the wanted accounts if they are others than those that were applied last. Those that slurmdbd was not
-// ready for, and those that were refused, are tried again after a while.
+// look applies the wanted accounts if they differ from the accounts applied last. It retries after a while if
+// slurmdbd was not ready or the accounts were refused.
 func (a *AccountsAgent) look(ctx context.Context) {
 	text, err := os.ReadFile(filepath.Join(a.cfg.Wanted, slurmconf.AccountsFile))
 	if errors.Is(err, os.ErrNotExist) {

@@ -16,8 +16,8 @@ import (
 type Config struct {
 	// Daemon is the daemon beside which the agent runs.
 	Daemon Daemon
-	// Wanted is the folder with what is wanted, Live the directory of slurm.conf, Accepted a folder that
-	// outlives the pod, for the files that were accepted last.
+	// Wanted is the folder with the wanted files. Live is the directory of slurm.conf. Accepted is a folder that outlives the pod and
+	// keeps the files accepted last.
 	Wanted, Live, Accepted string
 	// Interval is how often the agent looks at the wanted folder.
 	Interval time.Duration
@@ -36,22 +36,22 @@ type Config struct {
 	// files out as well. ErrNotHandedOut reports that the daemon was started again instead, *StartingError that it is still
 	// reading the folder, and any other error that it has failed.
 	Apply func(context.Context, slurmconf.Effect) error
-	// Confirm returns nil if the daemon has read the files that it was given at a time, *StartingError if it may still be
-	// reading them, and any other error if it has failed. It returns within seconds. Without it, a daemon that starts has
-	// its files at once.
+	// Confirm returns nil if the daemon has read the files that it received at the given time. It returns *StartingError if the daemon
+	// may still be reading them, and any other error if it failed. It returns within seconds. If Confirm is nil, a daemon that starts
+	// has its files at once.
 	Confirm func(ctx context.Context, given time.Time) error
-	// HandOut gives those that use the configuration of the daemon what it has started with. It is called once the daemon has
-	// started with other files than before and Hold allows it, and again after an error. ErrStandby reports that another
-	// daemon has to, as long as this one does not serve. It is nil if nobody gets files from the daemon.
+	// HandOut passes the configuration that the daemon started with to the users of that configuration. It is called once the daemon
+	// has started with different files and Hold allows it, and again after an error. ErrStandby reports that another daemon has to do
+	// it while this one does not serve. It is nil if the daemon hands out no files.
 	HandOut func(context.Context) error
 	// CheckServes returns ErrStandby while HandOut would, so that Hold is not asked in vain, which may drain partitions. It may be nil.
 	CheckServes func(context.Context) error
-	// IsStandby reports whether another daemon of the same state serves, whether this one runs or not: jobs depend on what that one
-	// has. It may be nil.
+	// IsStandby reports whether another daemon of the same state serves, even if this one does not run: jobs depend on the serving
+	// daemon's files. It may be nil.
 	IsStandby func(context.Context) bool
 	// Accounts applies accounts beside slurmdbd.
 	Accounts *AccountsAgent
-	// CountSessions returns how many connections users have to the pod. It is nil if there are none to count.
+	// CountSessions returns the number of user connections to the pod. It is nil if the pod has no users.
 	CountSessions func() (int, error)
 	// StateRelease returns the release that has written the state of slurmctld. It is nil beside other daemons.
 	StateRelease func() string
@@ -80,7 +80,7 @@ type Agent struct {
 	brought string
 	// follows reports whether the daemon was in standby when it was last asked, see followServing.
 	follows bool
-	// keepsKeySet reports whether the daemon keeps a key set that is not wanted any more.
+	// keepsKeySet reports whether the daemon keeps a key set that is no longer wanted.
 	keepsKeySet bool
 }
 
@@ -94,7 +94,7 @@ func New(cfg Config) *Agent {
 	return a
 }
 
-// HasStarted reports whether the daemon has a configuration, with which it can start.
+// HasStarted reports whether the daemon has a configuration to start with.
 func (a *Agent) HasStarted() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -120,7 +120,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-// Install copies a file, the running program, into a folder, from which other containers run it.
+// Install copies the running program into a folder, where other containers run it.
 func Install(program, dir string) error {
 	content, err := os.ReadFile(program) //nolint:gosec // it is the running program
 	if err != nil {

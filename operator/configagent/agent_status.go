@@ -8,40 +8,38 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// Status is what the agent has done. It contains no secret.
+// Status is the state of the agent. It contains no secret.
 type Status struct {
-	// Wanted is the revision of the files that the kubelet has brought last, and Applied the revision that the daemon has. Both
-	// are empty if there is none; Applied is empty as well while Given is not.
+	// Wanted is the revision of the files that the kubelet brought last. Applied is the revision that the daemon has. Both are
+	// empty if unknown; Applied is also empty while Given is not.
 	Wanted  string `json:"wanted"`
 	Applied string `json:"applied"`
 	// Given is the revision that the daemon was given and has not confirmed. It may still have an earlier one.
 	Given string `json:"given,omitempty"`
-	// Following is the revision that the agent applies instead of Wanted: that of another daemon, which serves. It is empty if the
-	// agent applies Wanted. Error and Held are those of Following then.
+	// Following is the revision of the serving daemon, if the agent applies it instead of Wanted. It is empty if the agent applies
+	// Wanted. Error and Held then refer to Following.
 	Following string `json:"following,omitempty"`
 	// Keys is the key set of auth/slurm that the daemon has, by the ids of the keys (slurmconf.KeySetFile). It is
 	// empty for a slurm.key.
 	Keys string `json:"keys,omitempty"`
-	// JWTKeys are the keys of auth/jwt that the daemon has, by their ids (slurmconf.JWTKeysFile). It is empty for those of
-	// users.
+	// JWTKeys are the ids of the daemon's auth/jwt keys (slurmconf.JWTKeysFile). It is empty for a key that a user provides.
 	JWTKeys string `json:"jwtKeys,omitempty"`
-	// Sessions is how many connections users have to the pod. It is nil where there are none to count, and where
-	// they cannot be counted.
+	// Sessions is the number of user connections to the pod. It is nil where no connections exist to count, or counting fails.
 	Sessions *int `json:"sessions,omitempty"`
 	// AppliedAt is when the daemon confirmed Applied.
 	AppliedAt time.Time `json:"appliedAt,omitzero"`
-	// Error says why Wanted is not applied or, if it is Applied, not handed out. It is empty while the agent works on it.
+	// Error is the reason why Wanted is not applied or, if it is Applied, not handed out. It is empty while the agent works on it.
 	Error string `json:"error,omitempty"`
 	// RetryAt is when the agent tries Wanted again after an error. It is zero if the daemon refuses Wanted.
 	RetryAt time.Time `json:"retryAt,omitzero"`
-	// Held says what Wanted waits for although the daemon would start with it or, if it is Applied, has started with it. It is nil
+	// Held is set while Wanted waits although the daemon would start with it or, if it is Applied, has started with it. It is nil
 	// if Wanted does not wait.
 	Held *Held `json:"held,omitempty"`
 	// GresTypes are the kinds of GRES in Applied, nil beside daemons without slurm.conf, and while Applied is empty.
 	GresTypes []string `json:"gresTypes,omitzero"`
-	// StateRelease is the release that has written the state of slurmctld, empty if there is no state.
+	// StateRelease is the release that wrote the state of slurmctld, or empty without a state.
 	StateRelease string `json:"stateRelease,omitempty"`
-	// Accounts is what the agent beside slurmdbd has done with accounts, nil if there are none.
+	// Accounts is the status of the agent beside slurmdbd, or nil without accounts.
 	Accounts *AccountsStatus `json:"accounts,omitempty"`
 }
 

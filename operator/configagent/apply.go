@@ -110,8 +110,8 @@ func (a *Agent) check(ctx context.Context, files Files) error {
 	return nil
 }
 
-// give writes files to the live folder and makes the daemon read them. What is in force is on disk before, so that the
-// next agent finds it.
+// give writes files to the live folder and makes the daemon read them. It first writes the record in force to disk, so that the next
+// agent finds it.
 func (a *Agent) give(ctx context.Context, files Files, awaits awaited) error {
 	record, effect := a.inForce, a.effectOf(files)
 	if record.Files == nil {
@@ -170,7 +170,7 @@ func (a *Agent) effectOf(files Files) slurmconf.Effect {
 	return effect
 }
 
-// confirm asks the daemon whether it has what it was given.
+// confirm asks the daemon whether it has read its files.
 func (a *Agent) confirm(ctx context.Context) {
 	if a.cfg.Confirm == nil { // Apply has said that it is starting
 		a.finish(ctx, nil)
@@ -179,8 +179,8 @@ func (a *Agent) confirm(ctx context.Context) {
 	a.finish(ctx, a.cfg.Confirm(ctx, a.last.givenAt))
 }
 
-// confirmEarlier asks the daemon for the last time whether it has what it was given, before other files are wanted: if it has,
-// that stays in force should the others fail.
+// confirmEarlier asks the daemon for the last time whether it has read the earlier files, before it gets other files. If so, the
+// earlier files stay in force should the others fail.
 func (a *Agent) confirmEarlier(ctx context.Context) {
 	if a.last.awaited != awaitsNothing && a.cfg.Confirm != nil && a.cfg.Confirm(ctx, a.last.givenAt) == nil {
 		_ = a.setInForce(ctx, a.last.awaited == awaitsRestored) // the next attempt has the error
@@ -219,8 +219,8 @@ func (a *Agent) finish(ctx context.Context, err error) {
 	}
 }
 
-// setInForce notes that the daemon has the files in the live folder. Those of other pods get them first, so that an agent
-// that ends in between repeats it. If they cannot, the daemon has the files nevertheless.
+// setInForce records that the daemon has the files in the live folder. The copy for other pods is written first, so that an agent that
+// ends in between repeats it. If that fails, the daemon still has the files.
 func (a *Agent) setInForce(ctx context.Context, restored bool) error {
 	record := inForce{Files: a.inForce.Given, Since: a.cfg.Now(), HandedOut: a.inForce.HandedOut}
 	if restored {
@@ -236,8 +236,8 @@ func (a *Agent) setInForce(ctx context.Context, restored bool) error {
 	return nil
 }
 
-// keepForOtherPods keeps the files in force for other pods if that was not possible before, such as those of a standby that took over.
-// The daemon must have them, and answer.
+// keepForOtherPods writes the files in force for other pods if that was impossible before, as for a standby that took over. The daemon
+// must have the files and answer.
 func (a *Agent) keepForOtherPods(ctx context.Context) error {
 	if !a.inForce.Unkept || a.inForce.Given != nil || a.last.awaited != awaitsNothing || !a.doesDaemonAnswer(ctx) {
 		return nil
@@ -258,9 +258,8 @@ func (a *Agent) keepForOtherPods(ctx context.Context) error {
 	return nil
 }
 
-// restore gives the daemon the files in force again: those that it has confirmed last or, if it has never started, those
-// that an earlier pod had. A daemon in standby may take over at any moment: it gets the files of the one that serves, or keeps them if it
-// has them already.
+// restore gives the daemon the files in force again: the files that it confirmed last or, if it never started, the files of an earlier
+// pod. A daemon in standby may take over at any moment: it gets the files of the serving daemon, or keeps them if it has them already.
 func (a *Agent) restore(ctx context.Context, wanted Files) {
 	files, isOfServing, err := a.filesToRestore(ctx, wanted)
 	if err == nil && files == nil {
@@ -290,8 +289,8 @@ func (a *Agent) restore(ctx context.Context, wanted Files) {
 	a.finish(ctx, a.give(ctx, files, awaitsRestored))
 }
 
-// filesToRestore returns the files that restore gives to the daemon, nil if there are none, and whether the daemon is in standby and the
-// one that serves has them.
+// filesToRestore returns the files that restore gives to the daemon, or nil. It also reports whether the daemon is in standby and the
+// serving daemon has these files.
 func (a *Agent) filesToRestore(ctx context.Context, wanted Files) (files Files, isOfServing bool, err error) {
 	files = a.inForce.Files
 	isStandby := a.started && a.isStandby(ctx)
@@ -305,11 +304,10 @@ func (a *Agent) filesToRestore(ctx context.Context, wanted Files) (files Files, 
 	return accepted, isStandby, nil
 }
 
-// fail notes why the wanted files are not in force, and when to try them again. isGiven says that the daemon was given
-// them.
+// fail records why the wanted files are not in force, and when to try them again. isGiven is true if the daemon received them.
 func (a *Agent) fail(ctx context.Context, err error, isGiven bool) {
 	if ctx.Err() != nil {
-		return // nobody knows
+		return // unknown
 	}
 	var refused *RefusedError
 	var held *HeldError
@@ -332,7 +330,7 @@ func (a *Agent) fail(ctx context.Context, err error, isGiven bool) {
 	})
 }
 
-// failReading notes that it is not known what is wanted.
+// failReading records that the wanted files are unknown.
 func (a *Agent) failReading(err error) {
 	if a.last.awaited == awaitsNothing {
 		a.update(func() { a.last.wanted = nil })

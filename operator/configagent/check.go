@@ -29,8 +29,8 @@ type Checker struct {
 	// Daemon is the daemon whose configuration is checked, and Program its program.
 	Daemon  trial.Daemon
 	Program string
-	// Scontrol is the program that parses slurm.conf before, as it is: a trial replaces some of its options. It is empty
-	// where nothing can.
+	// Scontrol is the program that parses slurm.conf unchanged before the trial, which replaces some of its options. It is
+	// empty if the image has no scontrol.
 	Scontrol string
 	// TempDir is where trials keep their files. Keys are among them.
 	TempDir string
@@ -39,9 +39,8 @@ type Checker struct {
 	Timeout time.Duration
 }
 
-// Check runs a daemon with the files until it has read them or ends, and stops it. The error is
-// *RefusedError if the files are to blame, and another one if no trial was possible. It blocks up to the timeout for each
-// trial, and once more.
+// Check runs a daemon with the files until it has read them or ends, and stops it. The error is *RefusedError if the files
+// cause it, and another error if no trial was possible. It blocks up to the timeout for each trial, and once more.
 func (c Checker) Check(ctx context.Context, files Files) (err error) {
 	defer func() { err = files.hideSecrets(err) }()
 	readable := files.texts(func(name string) bool { return name == c.Daemon.Conf || !IsKey(name) })
@@ -113,14 +112,14 @@ func (c Checker) run(ctx context.Context, dir string, settings trial.Settings) (
 	cmd.Env = append(os.Environ(), "SLURM_CONF="+slurmConf)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to end what it starts as well
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to end the children as well
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	if err := cmd.Start(); err != nil {
 		return trial.Undecided, "", fmt.Errorf("starting a trial: %w", err)
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // its log says why it ended
+		_ = cmd.Wait() // its log has the reason
 		close(ended)
 	}()
 	defer func() {

@@ -11,8 +11,8 @@ import (
 )
 
 // awaitService waits until the slurmctld of a trial serves or has ended. After "Running as primary controller" slurmctld loads
-// further plugins and may still end because of one. It answers nobody before it has them all (docs/development/slurm.md). One
-// that does not answer, because it listens elsewhere, is given a quarter of the timeout to end.
+// more plugins, and may still end because of one. It answers no request before they are loaded (docs/development/slurm.md). A
+// slurmctld that listens elsewhere does not answer; it gets a quarter of the timeout to end.
 func (c Checker) awaitService(ctx context.Context, settings trial.Settings, ended <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout/4)
 	defer cancel()
@@ -23,7 +23,7 @@ func (c Checker) awaitService(ctx context.Context, settings trial.Settings, ende
 		case <-ctx.Done():
 		}
 	}()
-	// One that ends closes its connection as well, but then it does not take another one.
+	// A slurmctld that ends also closes its connection, but then accepts no other.
 	for answers := 0; answers < 2; {
 		if awaitAnswer(ctx, "localhost", settings.Port) || awaitAnswer(ctx, settings.Host, settings.Port) {
 			answers++

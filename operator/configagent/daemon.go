@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// Daemon says how the configuration of one of Slurm's daemons is checked and compared.
+// Daemon defines how the configuration of one of Slurm's daemons is checked and compared.
 type Daemon struct {
 	trial.Daemon
 	// Compare returns what a changed configuration file needs, with the lines of the files that it includes.
@@ -16,9 +16,9 @@ type Daemon struct {
 	// Assemble returns the files that the daemon reads, made of those that are wanted, which it does not
 	// modify. An error contains no secret.
 	Assemble func(wanted Files) (Files, error)
-	// KeyEffect is what other changed files, such as keys, need.
+	// KeyEffect is the effect of changes in other files, such as keys.
 	KeyEffect slurmconf.Effect
-	// KeepsKeys says that the files that were accepted last are kept with their keys, in memory.
+	// KeepsKeys keeps the keys of the files accepted last in memory.
 	KeepsKeys bool
 }
 
@@ -79,8 +79,8 @@ type keySet struct {
 	Keys []json.RawMessage `json:"keys"`
 }
 
-// assembleJWTKeys puts a rotated key of auth/jwt in the place of the user's, and adds the keys of a rotation to the user's
-// key set. There is always a key set, since slurm.conf names one. It does not modify its argument.
+// assembleJWTKeys replaces the user's key of auth/jwt by a rotated one, and adds the keys of a rotation to the user's key
+// set. The result always has a key set, since slurm.conf names one. It does not modify its argument.
 func assembleJWTKeys(wanted Files) (Files, error) {
 	out := maps.Clone(wanted)
 	delete(out, slurmconf.ForcedRevisionFile)
@@ -93,7 +93,7 @@ func assembleJWTKeys(wanted Files) (Files, error) {
 	users, hasUsers := wanted[slurmconf.JWKSFile]
 	delete(out, slurmconf.BridgeJWKSFile)
 	if hasUsers && !hasBridge {
-		return out, nil // slurmctld says what is wrong with it
+		return out, nil // slurmctld reports the fault
 	}
 	merged := keySet{Keys: []json.RawMessage{}}
 	for _, file := range []File{users, bridge} {

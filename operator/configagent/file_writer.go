@@ -69,8 +69,8 @@ func WriteShared(path string, file File) error { return newFileWriter().writeSha
 // leftoverAge is when a file of createTemporary belongs to a process that has ended.
 const leftoverAge = time.Hour
 
-// createTemporary creates an empty file beside a path, which no other process uses, and returns its path. It removes those that
-// other processes have left.
+// createTemporary creates an empty file beside a path and returns its path. No other process uses the file. It removes the
+// files that other processes left behind.
 func createTemporary(path string) (string, error) {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.new")
 	if err != nil {
@@ -84,7 +84,7 @@ func createTemporary(path string) (string, error) {
 	return file.Name(), nil
 }
 
-// removeLeftovers removes the files of createTemporary that are older than a time. One that remains does no harm.
+// removeLeftovers removes the files of createTemporary that are older than a time. A file that remains does no harm.
 func removeLeftovers(path string, before time.Time) {
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	for _, entry := range entries {

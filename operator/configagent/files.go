@@ -54,8 +54,8 @@ func ReadFiles(dir string) (Files, error) {
 	return out, nil
 }
 
-// versionOf returns the folder with the files of a volume of the kubelet, which it replaces as a whole by another one, and
-// any other folder as it is. The links beside it are changed one by one, before or after that.
+// versionOf returns the folder with the files of a kubelet volume, and any other folder unchanged. The kubelet replaces that
+// folder as a whole, and changes the links beside it one by one, before or after that.
 func versionOf(dir string) string {
 	if version, err := filepath.EvalSymlinks(filepath.Join(dir, "..data")); err == nil {
 		return version
@@ -63,7 +63,7 @@ func versionOf(dir string) string {
 	return dir
 }
 
-// readFile returns the content and the mode of a file, and reports whether it is one that has a content.
+// readFile returns the content and the mode of a file, and reports whether it is a file with content.
 func readFile(path string) (file File, isRegular bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -78,10 +78,10 @@ func (f Files) Equal(other Files) bool {
 	return maps.EqualFunc(f, other, func(a, b File) bool { return bytes.Equal(a.Content, b.Content) })
 }
 
-// text returns the content of a file, empty if there is none.
+// text returns the content of a file, or an empty string.
 func (f Files) text(name string) string { return string(f[name].Content) }
 
-// jwtKeys returns the ids of the keys of auth/jwt that a rotation has made, empty if there are none.
+// jwtKeys returns the ids of the auth/jwt keys that a rotation made, or an empty string.
 func (f Files) jwtKeys() string { return strings.TrimSpace(f.text(slurmconf.JWTKeysFile)) }
 
 // gresTypes returns the kinds of GRES in slurm.conf and the files that it includes, nil without slurm.conf.
@@ -93,8 +93,8 @@ func (f Files) gresTypes() []string {
 	return append([]string{}, slurmconf.GRESTypes(slurmconf.ParseFiles(texts, texts["slurm.conf"]))...)
 }
 
-// keySet returns the ids of the keys in slurm.jwks, empty without keys, and if the file is not that of these keys: a daemon would
-// end with it.
+// keySet returns the ids of the keys in slurm.jwks. It is empty without keys, and if the file does not match these keys: a daemon
+// would end with such a file.
 func (f Files) keySet() string {
 	text := strings.TrimSpace(f.text(slurmconf.KeySetFile))
 	set, err := plan.ParseKeySet(text)
@@ -133,7 +133,7 @@ func (w fileWriter) writeFolder(dir string, files Files) error {
 	return removeOthers(dir, files)
 }
 
-// removeOthers removes the files of a folder that are none of files.
+// removeOthers removes all files of a folder that are not in files.
 func removeOthers(dir string, files Files) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -44,14 +44,14 @@ type clusterLoad struct {
 	dir, cluster string
 	files        []namedFile
 	wanted       slurmconf.Accounts
-	// prune says that what no file lists is removed.
+	// prune removes what no file lists.
 	prune bool
-	// changes says what has changed or would change, refused which files are refused and why.
+	// changes lists what changed or would change. refused lists the refused files and the reasons.
 	changes, refused []string
 }
 
 // run applies the files, then removes what none of them lists. Nothing is changed if too much would be removed, and
-// nothing removed if a file is refused. The error is nil if files are refused.
+// nothing is removed if a file is refused. The error is nil if files are refused.
 func (c *clusterLoad) run(ctx context.Context) error {
 	planned, err := c.plan(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *clusterLoad) run(ctx context.Context) error {
 	return c.refuse(c.remove(ctx, planned))
 }
 
-// refuse notes an error that the files of the cluster are to blame for, and returns any other one.
+// refuse records an error caused by the files of the cluster, and returns any other error.
 func (c *clusterLoad) refuse(err error) error {
 	var fault *RefusedError
 	if !errors.As(err, &fault) {
@@ -92,7 +92,7 @@ func (c *clusterLoad) refuse(err error) error {
 	return nil
 }
 
-// plan connects to slurmdbd and decides what is to be removed.
+// plan connects to slurmdbd and decides what to remove.
 func (c *clusterLoad) plan(ctx context.Context) (removal, error) {
 	var err error
 	if c.sacctmgr, err = c.connect(ctx, c.dir, c.cluster); err != nil || !c.prune {

@@ -9,7 +9,7 @@
 //	Parent - 'physics'
 //	User - 'alice':DefaultAccount='physics'
 //
-// ParseFile reads it, Summarize what sacctmgr says of it, both purely; Loader runs sacctmgr. Every change is tried
-// first: sacctmgr makes it, shows it and takes it back. What it refuses is not begun. What prune would remove is decided
-// for all files of a cluster together (listing, removal), before any of them is loaded.
+// ParseFile reads a file and Summarize reads sacctmgr's output, both purely; Loader runs sacctmgr. Every change is tried
+// first: sacctmgr makes it, shows it and takes it back. A refused change is not begun. Removals by prune are decided for
+// all files of a cluster together (listing, removal), before any file is loaded.
 package accounts

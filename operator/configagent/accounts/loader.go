@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// RefusedError reports that files or what they say cannot be applied as they are.
+// RefusedError reports files that cannot be applied without a change.
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
@@ -39,9 +39,9 @@ type Loader struct {
 	Log  *slog.Logger
 }
 
-// Load tries every file and applies those that are not refused, unless it is a dry run. It returns in one line what
-// has changed or would change, empty for nothing. The error is *RefusedError if files are to blame, and *WaitingError
-// while slurmdbd or its database does not answer, or does not know a cluster.
+// Load tries every file and applies those that are not refused, unless it is a dry run. It returns one line that lists what changed or
+// would change, or nothing. The error is *RefusedError if files cause it, and *WaitingError while slurmdbd or its database does not
+// answer, or does not know a cluster.
 func (l Loader) Load(ctx context.Context, wanted slurmconf.Accounts) (string, error) {
 	dir, err := os.MkdirTemp(l.TempDir, "accounts-")
 	if err != nil {
@@ -73,8 +73,8 @@ func (l Loader) Load(ctx context.Context, wanted slurmconf.Accounts) (string, er
 	return Truncate(strings.Join(changes, "; "), maxReason), nil
 }
 
-// loopbackOf returns the address at which Slurm's programs reach this host, and whether it is one of IPv6. They find no address of a family
-// of which the host has only the loopback (docs/development/slurm.md, "IPv6").
+// loopbackOf returns the address at which Slurm's programs reach this host, and reports whether it is IPv6. Slurm finds no address of a
+// family if the host has only the loopback in it (docs/development/slurm.md, "IPv6").
 func loopbackOf(addresses []net.Addr) (host string, isIPv6 bool) {
 	for _, a := range addresses {
 		if of, isNet := a.(*net.IPNet); isNet && of.IP.IsGlobalUnicast() {
@@ -119,7 +119,7 @@ func (l Loader) connect(ctx context.Context, dir, cluster string) (sacctmgr, err
 		return s, &WaitingError{fmt.Sprintf("slurmdbd does not know cluster %s yet, which its slurmctld registers; "+
 			"it knows %s", cluster, strings.Join(append(clusters, "no others"), ", ")), true}
 	}
-	// A cluster is there a moment before its first account.
+	// A cluster appears a moment before its first account.
 	existing, err := s.associations(ctx, cluster)
 	if err != nil {
 		return s, waiting(err)
@@ -137,8 +137,8 @@ func (l Loader) connect(ctx context.Context, dir, cluster string) (sacctmgr, err
 	return s, nil
 }
 
-// faultOf returns a *RefusedError for an error of sacctmgr that a file is to blame for, whose text it quotes, and a
-// *WaitingError if slurmdbd does not answer.
+// faultOf classifies an error of sacctmgr. It returns a *RefusedError that quotes the text if a file causes it, and a *WaitingError if
+// slurmdbd does not answer.
 func (s sacctmgr) faultOf(ctx context.Context, err error, text string) error {
 	var failed *commandError
 	if !errors.As(err, &failed) {

@@ -10,7 +10,7 @@ import (
 type File struct {
 	// Cluster is the name of the cluster in Slurm.
 	Cluster string
-	// QOS are those of the file, in its order.
+	// QOS lists the QOS of the file, in its order.
 	QOS []QOS
 	// Accounts are the names of its accounts, Parents those that it names as parents of others, and Users its users with
 	// their accounts.
@@ -82,7 +82,7 @@ func ParseFile(text string) (File, error) {
 	return out, nil
 }
 
-// checkQOS checks that sacctmgr takes the options of a QOS for what they are.
+// checkQOS checks that sacctmgr reads each option of a QOS as an option.
 func checkQOS(options []string) error {
 	for i, option := range options {
 		if strings.HasPrefix(option, "-") || i > 0 && !strings.Contains(option, "=") {
@@ -98,8 +98,8 @@ func isContinued(line string) bool {
 	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
 }
 
-// splitLine returns the object of a line in small letters, such as "account", and its options, the first of which is
-// a name. A comment and an empty line have no object, and neither has a line without a hyphen, which sacctmgr skips.
+// splitLine returns the object of a line in lower case, such as "account", and its options; the first option is a name.
+// A comment and an empty line have no object. Neither does a line without a hyphen, which sacctmgr skips.
 func splitLine(line string) (object string, options []string, err error) {
 	line = stripComment(line)
 	object, rest, found := strings.Cut(line, "-")

@@ -13,20 +13,20 @@ import (
 const (
 	// smallRemoval is how many associations prune removes at once from a cluster however few it has.
 	smallRemoval = 2
-	// removalShare is the share of a cluster's associations that prune removes at once: one in so many.
+	// removalShare limits what prune removes at once: one in removalShare of a cluster's associations.
 	removalShare = 4
 	// maxDescribed is how many associations a description of a removal names.
 	maxDescribed = 10
 )
 
-// removal is what prune would remove from a cluster.
+// removal lists what prune would remove from a cluster.
 type removal struct {
 	cluster string
-	// unlisted are the associations, in the order in which Slurm accepts their removal.
+	// unlisted are the associations to remove, in the order in which Slurm accepts it.
 	unlisted []Association
 	// removable is how many there are that prune could remove.
 	removable int
-	// listsNothing says that the files list no account or user of their own.
+	// listsNothing is true if the files list no account or user of their own.
 	listsNothing bool
 }
 
@@ -35,8 +35,8 @@ func planRemoval(cluster string, files listing, existing []Association) removal 
 	return removal{cluster, files.unlisted(existing), files.removable(existing), files.isEmpty()}
 }
 
-// refusal returns why nothing is removed, empty if there is no reason. confirmed are the names of removals that somebody
-// has asked for explicitly.
+// refusal returns the reason to remove nothing, or an empty string. confirmed names the removals that were requested
+// explicitly.
 func (r removal) refusal(confirmed []string) string {
 	count := len(r.unlisted)
 	isSmall := count <= max(smallRemoval, r.removable/removalShare) && count < r.removable
@@ -64,7 +64,7 @@ func (r removal) name() string {
 	return fmt.Sprintf("%d-%s", len(lines), hex.EncodeToString(sum[:4]))
 }
 
-// describe returns what is removed, empty for nothing.
+// describe lists the removals in one line, or returns an empty string.
 func (r removal) describe() string {
 	var out []string
 	for _, a := range r.unlisted[:min(maxDescribed, len(r.unlisted))] {

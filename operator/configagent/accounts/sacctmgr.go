@@ -21,8 +21,8 @@ func (e *commandError) Error() string {
 	return "sacctmgr: " + Truncate(strings.TrimSpace(e.output), maxReason)
 }
 
-// run runs sacctmgr and returns what it prints to standard output. The error is *commandError if it ends with another
-// status than 0, and *RefusedError if there is no such program.
+// run runs sacctmgr and returns what it prints to standard output. The error is *commandError for a status other than
+// 0, and *RefusedError if the program is missing.
 func (s sacctmgr) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, s.program, args...) //nolint:gosec // the program is given by whoever starts the agent
 	cmd.Env = append(slurmconf.CommandEnvironment(os.Environ()), "SLURM_CONF="+s.conf, "LC_ALL=C.UTF-8")
@@ -45,7 +45,7 @@ func (s sacctmgr) run(ctx context.Context, args ...string) (string, error) {
 	return "", fmt.Errorf("running sacctmgr: %w", err)
 }
 
-// list returns the fields of what "sacctmgr show" lists.
+// list returns the rows of "sacctmgr show", split into fields.
 func (s sacctmgr) list(ctx context.Context, args ...string) ([][]string, error) {
 	out, err := s.run(ctx, append([]string{"-nP", "show"}, args...)...)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s sacctmgr) list(ctx context.Context, args ...string) ([][]string, error) 
 	return rows, nil
 }
 
-// names returns the first fields of what "sacctmgr show" lists.
+// names returns the first field of each row of "sacctmgr show".
 func (s sacctmgr) names(ctx context.Context, args ...string) ([]string, error) {
 	rows, err := s.list(ctx, args...)
 	var out []string
@@ -70,8 +70,8 @@ func (s sacctmgr) names(ctx context.Context, args ...string) ([]string, error) {
 	return out, err
 }
 
-// associations returns the accounts and users of a cluster. A line that cannot be read is an error: what is removed
-// depends on all of them.
+// associations returns the accounts and users of a cluster. A line that cannot be read is an error, because removals
+// depend on all lines.
 func (s sacctmgr) associations(ctx context.Context, cluster string) ([]Association, error) {
 	rows, err := s.list(ctx, "assoc", "where", "cluster="+cluster, "format=account,user,partition")
 	var out []Association

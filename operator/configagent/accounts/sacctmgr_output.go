@@ -13,8 +13,8 @@ const (
 	maxOutput = 4096
 )
 
-// Summarize returns in one line what sacctmgr load says that it would change: "adds accounts physics; adds users
-// alice, bob; Changed fairshare for Account physics 1 -> 5". It is empty if nothing would change.
+// Summarize returns one line that lists the changes in sacctmgr load's output: "adds accounts physics; adds users
+// alice, bob; Changed fairshare for Account physics 1 -> 5". It is empty without changes.
 func Summarize(output string) string {
 	var changes []string
 	section := ""
@@ -38,8 +38,8 @@ func Summarize(output string) string {
 	return strings.Join(changes, "; ")
 }
 
-// tableSections are the titles of sacctmgr's tables of new things, and what they mean. The table of associations of
-// accounts follows that of accounts, and those of users that of users.
+// tableSections maps the titles of sacctmgr's tables of new objects to their meaning. The table of account associations
+// follows the table of accounts; the table of user associations follows the table of users.
 var tableSections = map[string]string{
 	"Accounts": "adds accounts", "Account Associations": "adds to the cluster accounts",
 	"Users": "adds users", "User Associations": "adds to accounts users",
@@ -48,13 +48,13 @@ var tableSections = map[string]string{
 // isTableEnd reports whether a line is the one under a table.
 func isTableEnd(text string) bool { return len(text) > 40 && strings.Trim(text, "-") == "" }
 
-// isTableHead reports whether a line is one of the two above the rows of a table.
+// isTableHead reports whether a line is one of the two header lines of a table.
 func isTableHead(text string) bool {
 	first, _, _ := strings.Cut(text, " ")
 	return strings.Trim(text, "- ") == "" || first == "Name" || first == "Account" || first == "User"
 }
 
-// isChange reports whether a line says that something is changed.
+// isChange reports whether a line describes a change.
 func isChange(text string) bool {
 	for _, prefix := range []string{"Changed ", "Added QOS", "Making User ", "Adding WCKey"} {
 		if strings.HasPrefix(text, prefix) {
@@ -75,8 +75,8 @@ func describeRow(section string, cells []string) string {
 // lineNumber finds the number of a line in sacctmgr's words.
 var lineNumber = regexp.MustCompile(`line ?\((\d+)\)`)
 
-// explain returns in one line why sacctmgr refuses something. file is the text that it has read, of which the line that
-// it names is quoted.
+// explain returns one line with the reason why sacctmgr refuses something. file is the text that sacctmgr read; the
+// line named in the output is quoted from it.
 func explain(output, file string) string {
 	var words []string
 	for line := range strings.Lines(output) {
@@ -102,7 +102,7 @@ func explain(output, file string) string {
 	return Truncate(out, maxReason)
 }
 
-// isNoise reports whether a line of sacctmgr does not say why it refuses something.
+// isNoise reports whether a line of sacctmgr contains no reason for a refusal.
 func isNoise(text string) bool {
 	for _, prefix := range []string{"For cluster ", "No parent given", "Would you like to commit", "(N/y)",
 		"Changes Discarded", "Nothing new added", "Done adding cluster"} {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// loading is one file on its way into the database.
+// loading is one file while it is loaded into the database.
 type loading struct {
 	sacctmgr
 	file File
@@ -20,8 +20,8 @@ type loading struct {
 	changed []QOS
 }
 
-// try lets sacctmgr make every change, and take it back. New QOS are made, unless it is a dry run: nobody has them
-// yet, and the trial of the accounts needs them. It returns in one line what would change, and remembers it for apply.
+// try lets sacctmgr make every change and take it back. Unless it is a dry run, it creates new QOS: the trial of the
+// accounts needs them, and nothing uses them yet. It returns the changes in one line, and keeps them for apply.
 func (l *loading) try(ctx context.Context, dryRun bool) (string, error) {
 	changes, err := l.tryQOS(ctx, dryRun)
 	if err != nil {
@@ -35,7 +35,7 @@ func (l *loading) try(ctx context.Context, dryRun bool) (string, error) {
 	}
 	l.log.Info("what sacctmgr load says without applying it", "output", Truncate(output, maxOutput))
 	if isRefused && dryRun && strings.Contains(strings.Join(changes, " "), addsQOS) {
-		// The QOS may be what is missing.
+		// The missing object may be a QOS.
 		return fmt.Sprintf("%s; the accounts can be tried only when the QOS exist: %s", strings.Join(changes, "; "),
 			explain(output, l.text)), nil
 	}
@@ -48,10 +48,10 @@ func (l *loading) try(ctx context.Context, dryRun bool) (string, error) {
 	return strings.Join(changes, "; "), nil
 }
 
-// addsQOS begins what is said of a new QOS.
+// addsQOS is the prefix of the message about a new QOS.
 const addsQOS = "adds QOS "
 
-// tryQOS tries the QOS of the file and makes the new ones, unless it is a dry run. It returns what it says of them.
+// tryQOS tries the QOS of the file and, unless it is a dry run, creates the new ones. It returns the changes.
 func (l *loading) tryQOS(ctx context.Context, dryRun bool) ([]string, error) {
 	if len(l.file.QOS) == 0 {
 		return nil, nil
@@ -74,7 +74,7 @@ func (l *loading) tryQOS(ctx context.Context, dryRun bool) ([]string, error) {
 		}
 		described := strings.Join(append([]string{qos.Name}, qos.Options...), " ")
 		if !isNew {
-			// sacctmgr does not say what it was before.
+			// sacctmgr does not print the old value.
 			l.changed, changes = append(l.changed, qos), append(changes, "sets QOS "+described)
 			continue
 		}

@@ -10,20 +10,20 @@ import (
 // Association is a user in an account, or an account, whose User is empty.
 type Association struct {
 	Account, User string
-	// Partition is that to which the association is restricted, if any.
+	// Partition restricts the association to a partition; empty for all.
 	Partition string
 }
 
-// listing is what all files of a cluster list together.
+// listing is everything that the files of a cluster list together.
 type listing struct {
 	files []File
-	// needed are users whose associations stay, beside those of root.
+	// needed are users, besides root, whose associations stay.
 	needed []string
 }
 
-// unlisted returns which of the associations that exist in the database are in none of the files: users in partitions,
-// users, then accounts. It leaves out associations of root and of needed users, the account root, and accounts that
-// Slurm would remove together with an association that stays.
+// unlisted returns the associations of the database that no file lists: users in partitions, users, then accounts. It
+// leaves out associations of root and of needed users, the account root, and accounts whose removal would also remove
+// an association that stays.
 func (l listing) unlisted(existing []Association) []Association {
 	var users, accounts []Association
 	kept := map[string]bool{"root": true}
@@ -84,9 +84,9 @@ func (l listing) hasUser(existing Association) bool {
 	})
 }
 
-// isSame reports whether an association of the file stands for one that exists. Slurm knows users in small letters,
-// unless slurmdbd.conf has PreserveCaseUser. One without a partition cannot be removed without those with one, so that
-// it stays with them.
+// isSame reports whether an association of the file matches an existing one. Slurm stores users in lower case, unless
+// slurmdbd.conf has PreserveCaseUser. An association without a partition cannot be removed before the ones with a
+// partition, so it stays with them.
 func (a Association) isSame(existing Association) bool {
 	return a.Account == existing.Account && strings.EqualFold(a.User, existing.User) &&
 		(existing.Partition == "" || a.Partition == existing.Partition)

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// noHeartbeat is the number of lastHeartbeat if there is none.
+// noHeartbeat stands for a missing heartbeat in lastHeartbeat.
 const noHeartbeat = -1
 
 const (
-	// heartbeatAge is how old a heartbeat may be: of several slurmctlds the one that serves writes one at least every 30 seconds, which
-	// it cannot while the disk is full.
+	// heartbeatAge is the maximum age of a heartbeat. The serving one of several slurmctlds writes a heartbeat at least every 30
+	// seconds, except while the disk is full.
 	heartbeatAge = 10 * time.Minute
 	// absenceAge is how old the heartbeat of a slurmctld may be that is not up, since it executes itself again. One in standby takes
 	// over after SlurmctldTimeout, which is 2 minutes by default.

@@ -36,13 +36,13 @@ func signalProcess(daemon, pidFile string, signal syscall.Signal) error {
 	return nil
 }
 
-// processID identifies a process. Another one that gets its number later has started later.
+// processID identifies a process. A later process with the same number has a later start time.
 type processID struct {
 	pid     int
 	started string
 }
 
-// processUse is what a process has used since it started.
+// processUse is the CPU and I/O that a process has used since its start.
 type processUse struct {
 	cpu time.Duration
 	// io is how many bytes it has read and written, 0 if that may not be read.
@@ -52,7 +52,7 @@ type processUse struct {
 // clockTick is the unit of times in proc_pid_stat(5). It is the same on all of Linux's architectures that run Slurm.
 const clockTick = 10 * time.Millisecond
 
-// readProcess returns the process in a pid file of slurmctld, and what it has used.
+// readProcess returns the process in a pid file of slurmctld, and its use.
 func readProcess(pidFile, proc string) (processID, processUse, error) {
 	pid, err := readPid("slurmctld", pidFile)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// Reloader makes a slurmd or a sackd that runs in the same process namespace read its keys again. On SIGHUP these
-// daemons execute themselves again with the same process id, and jobs go on (docs/development/slurm.md, "Several
-// keys of auth/slurm").
+// Reloader makes a slurmd or a sackd that runs in the same process namespace read its keys again. On SIGHUP these daemons
+// execute themselves again with the same process id, and jobs continue (docs/development/slurm.md, "Several keys of
+// auth/slurm").
 type Reloader struct {
 	// Daemon is the name of the program, and Proc where proc(5) is mounted.
 	Daemon, Proc string
@@ -145,8 +145,8 @@ func (r Reloader) statusField(pid, field string) string {
 	return value
 }
 
-// HasSteps reports whether a step of a job or the session of a user runs. An extern step alone, which PrologFlags=Contain
-// starts with each job, runs nothing of the job, and ends only when slurmctld asks for that.
+// HasSteps reports whether a step of a job or the session of a user runs. An extern step, which PrologFlags=Contain starts
+// with each job, does not count: it runs nothing of the job, and ends only when slurmctld requests it.
 func (r Reloader) HasSteps() (bool, error) {
 	entries, err := os.ReadDir(r.Proc)
 	if err != nil {
@@ -154,15 +154,15 @@ func (r Reloader) HasSteps() (bool, error) {
 	}
 	for _, entry := range entries {
 		arguments, err := os.ReadFile(filepath.Join(r.Proc, entry.Name(), "cmdline"))
-		if err == nil && isStepOrSession(string(arguments)) { // otherwise no process, or one that has ended
+		if err == nil && isStepOrSession(string(arguments)) { // the process does not exist, or has ended
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// isStepOrSession reports whether a process with the arguments is the slurmstepd of a step, or sshd for a user who has logged
-// in. "slurmstepd infinity" is no step: it keeps a cgroup.
+// isStepOrSession reports whether a process with the arguments is the slurmstepd of a step, or the sshd of a user session.
+// "slurmstepd infinity" is not a step: it keeps a cgroup.
 func isStepOrSession(arguments string) bool {
 	program, rest, _ := strings.Cut(arguments, "\x00")
 	if !strings.HasPrefix(filepath.Base(program), "slurmstepd") {

@@ -24,7 +24,7 @@ import (
 type Slurmctld struct {
 	// Scontrol is the program, PidFile the file with the process id of slurmctld, and Host its name in slurm.conf.
 	Scontrol, PidFile, Host string
-	// Live is the folder of slurm.conf, and State that of StateSaveLocation.
+	// Live is the folder of slurm.conf. State is the folder of StateSaveLocation.
 	Live, State string
 	// Gate keeps jobs from starting while slurmctld executes itself again.
 	Gate gate.Gate
@@ -38,8 +38,7 @@ type Slurmctld struct {
 	Log *slog.Logger
 }
 
-// killDelay is how long slurmctld may take to end after SIGTERM. One that hangs does not end; one that was only slow saves
-// its state first.
+// killDelay is the time that slurmctld gets to end after SIGTERM. A hung slurmctld does not end; a slow one saves its state first.
 const killDelay = 30 * time.Second
 
 // slurmdbdDelay is how long a change waits for slurmdbd, which starts again within seconds unless it is down.
@@ -48,9 +47,9 @@ const slurmdbdDelay = 10 * time.Second
 // Apply makes slurmctld read its configuration again, and returns when it answers. For a restart it ends
 // slurmctld, which Kubernetes starts again.
 //
-// scontrol reaches the active slurmctld alone, and waits for one that executes itself again. One in standby would take over with
-// the keys with which it started, so it is started again instead, which interrupts nothing. One that does not answer while
-// another one does is waited for, and then ended.
+// scontrol reaches only the active slurmctld, and waits while it executes itself again. A standby would take over with the keys from
+// its start, so it is restarted instead, which interrupts nothing. If this slurmctld does not answer while another one does, the agent
+// waits for it, then ends it.
 //
 // On a reconfigure slurmctld saves its state and executes itself again. If it does not answer after that, as 24.11 does
 // now and then when it registers with slurmdbd, it is ended: since it has answered nothing, nothing is lost. That was seen
@@ -185,9 +184,9 @@ func (s Slurmctld) startAgain(ctx context.Context) error {
 // questionTimeout is how long slurmctld may take to answer one question.
 const questionTimeout = 10 * time.Second
 
-// Confirm returns nil if slurmctld answers after it was given its configuration at a time. *configagent.StartingError
-// reports that it runs without an answer, such as one that recovers a large state, or that it had no time to start. Any
-// other error reports that it does not run, or ends whenever it starts.
+// Confirm returns nil if slurmctld answers after it received its configuration at the given time. *configagent.StartingError reports
+// that slurmctld runs but does not answer, as during the recovery of a large state, or had no time to start. Any other error reports
+// that it does not run, or ends at each start.
 func (s Slurmctld) Confirm(ctx context.Context, given time.Time) error {
 	limited, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -203,10 +202,9 @@ func (s Slurmctld) Confirm(ctx context.Context, given time.Time) error {
 	return &configagent.StartingError{Message: err.Error()}
 }
 
-// HandOut gives slurmds, slurmrestds and sackds the configuration with which slurmctld has started, by a reconfigure: slurmctld
-// sends it to them only then. Until then slurmds report to the port and the address of before, and jobs that have ended stay
-// RUNNING (measured, docs/development/slurm.md, "What configless hands out"). configagent.ErrStandby reports that another slurmctld
-// would get the request.
+// HandOut makes slurmctld send its configuration to slurmds, slurmrestds and sackds by a reconfigure: slurmctld sends it only then.
+// Before that, slurmds report to the old port and address, and finished jobs stay RUNNING (measured, docs/development/slurm.md, "What
+// configless hands out"). configagent.ErrStandby reports that another slurmctld would get the request.
 func (s Slurmctld) HandOut(ctx context.Context) error {
 	if err := s.CheckServes(ctx); err != nil {
 		return err
@@ -227,8 +225,8 @@ func (s Slurmctld) IsStandby(ctx context.Context) bool {
 	return s.isServedByAnother(s.ping(ctx))
 }
 
-// isServedByAnother reports whether another slurmctld serves, as a ping and the last heartbeat tell. While this one does not run, scontrol
-// has no socket to authenticate by and says nothing, and a fresh heartbeat tells alone.
+// isServedByAnother reports whether another slurmctld serves, by a ping and the last heartbeat. While this slurmctld does not run,
+// scontrol has no socket to authenticate with and prints nothing; then a fresh heartbeat decides.
 func (s Slurmctld) isServedByAnother(ping string) bool {
 	now := time.Now()
 	heartbeat := func(age time.Duration) int { return lastHeartbeat(s.State, now, age) }
@@ -240,10 +238,9 @@ func (s Slurmctld) isServedByAnother(ping string) bool {
 
 const firstStateInterval = 10 * time.Minute
 
-// saveFirstState makes a slurmctld that has never saved the usage of its associations save all of its state, by a
-// reconfigure. 26.05 does not start without that file beside other state, so one that is killed before would never start
-// again (docs/development/slurm.md, "A killed slurmctld"). It does so again after
-// firstStateInterval: on a full volume a reconfigure does not help.
+// saveFirstState makes a slurmctld that never saved the usage of its associations save all of its state, by a reconfigure. 26.05 does
+// not start if only that file is missing from the state, so a slurmctld killed before would never start again
+// (docs/development/slurm.md, "A killed slurmctld"). It retries after firstStateInterval: on a full volume a reconfigure does not help.
 func (s Slurmctld) saveFirstState(ctx context.Context) {
 	_, err := os.Stat(filepath.Join(s.State, "assoc_usage"))
 	if s.State == "" || !errors.Is(err, fs.ErrNotExist) || !hasSlurmdbd(s.Live) || s.IsStandby(ctx) {
@@ -317,7 +314,7 @@ func (s Slurmctld) end(ctx context.Context, delay time.Duration) error {
 	return fmt.Errorf("slurmctld (process %d) does not end", pid)
 }
 
-// awaitSlurmdbd waits until slurmdbd accepts connections, if there is one, or it has taken too long.
+// awaitSlurmdbd waits until slurmdbd, if configured, accepts connections or the time is over.
 func (s Slurmctld) awaitSlurmdbd(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, slurmdbdDelay)
 	defer cancel()
@@ -330,7 +327,7 @@ func (s Slurmctld) awaitSlurmdbd(ctx context.Context) {
 	}
 }
 
-// maxDead is how many slurmctlds, with the one that was given its files, may end before one answers.
+// maxDead is the number of slurmctlds that may end, counting the first one with the new files, before one answers.
 const maxDead = 3
 
 // awaitAnswer waits until slurmctld answers. *configagent.StartingError reports that it runs and has not answered in time,
@@ -373,12 +370,13 @@ func (s Slurmctld) askForAnswer(ctx context.Context) error {
 	return fmt.Errorf("scontrol ping: %s", cmp.Or(strings.Join(strings.Fields(string(out)), " "), fmt.Sprint(err)))
 }
 
-// pingTimeout is how long scontrol ping may take. It asks one slurmctld after the other, each for MessageTimeout, which is 10 s by default
-// and may be minutes, and says nothing before the end: beside two in standby that hang, the one that serves must be seen to answer.
-// Several pings and questions must come within inuse.silenceGap.
+// pingTimeout is the time limit of scontrol ping. It asks one slurmctld after the other, each for MessageTimeout, which is 10 s by
+// default and may be minutes, and prints only at its end. The limit must leave time for an answer of the serving slurmctld beside two
+// hung standbys. Several pings and questions must come within inuse.silenceGap.
 const pingTimeout = 25 * time.Second
 
-// ping returns what scontrol says of all slurmctlds, empty if it does not end within pingTimeout. It also fails if one is down.
+// ping returns scontrol's lines about all slurmctlds, or an empty string if it does not end within pingTimeout. scontrol ping also
+// fails if one slurmctld is down.
 func (s Slurmctld) ping(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()

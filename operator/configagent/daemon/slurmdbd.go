@@ -25,8 +25,8 @@ type Slurmdbd struct {
 }
 
 // Apply makes slurmdbd read its configuration again: by SIGHUP or, where that is not enough, by SIGTERM, after
-// which its container starts it again. A slurmdbd that does not run reads the files when it starts. One that waits
-// for its database does not heed SIGHUP.
+// which its container restarts it. A slurmdbd that does not run reads the files at its start. A slurmdbd that
+// waits for its database ignores SIGHUP.
 func (s Slurmdbd) Apply(ctx context.Context, effect slurmconf.Effect) error {
 	if effect == slurmconf.NoEffect {
 		return nil

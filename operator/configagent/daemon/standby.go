@@ -14,8 +14,8 @@ import (
 // pingLine is a line of scontrol ping, such as "Slurmctld(backup) at slurm-controller-1 is UP".
 var pingLine = regexp.MustCompile(`(?m)^Slurmctld\([^)]*\) at (\S+) is (\S+)`)
 
-// isStandby reports whether scontrol ping says that a slurmctld before that of a host is up. Of those that are up the first
-// one is active. A host that is not among several is not in standby.
+// isStandby reports whether scontrol ping shows a slurmctld as up that comes before the one on this host. The first slurmctld that is
+// up is the active one. A host that is not in the list is not in standby.
 func isStandby(ping, host string) bool {
 	isUp := false
 	for _, line := range pingLine.FindAllStringSubmatch(ping, -1) {
@@ -27,8 +27,8 @@ func isStandby(ping, host string) bool {
 	return false
 }
 
-// areOnlyOthersUp reports whether scontrol ping says that the slurmctld of a host is down while another one is up, which would get
-// the requests of scontrol.
+// areOnlyOthersUp reports whether scontrol ping shows the slurmctld of a host as down and another one as up. scontrol would send its
+// requests to the other one.
 func areOnlyOthersUp(ping, host string) bool {
 	isDown, isAnotherUp := false, false
 	for _, line := range pingLine.FindAllStringSubmatch(ping, -1) {
@@ -41,10 +41,10 @@ func areOnlyOthersUp(ping, host string) bool {
 	return isDown && isAnotherUp
 }
 
-// isServedByAnother reports whether another slurmctld than that of a host serves: one before it is up, or another one has sent the
-// last heartbeat and any is up. scontrol ping alone does not tell a slurmctld that has taken over from one in standby
-// while the one that serves executes itself again, nor a first one that starts after a takeover from one that executes itself again.
-// heartbeat returns the number of lastHeartbeat, or noHeartbeat if it is older than that. One that is not up may be gone for good.
+// isServedByAnother reports whether a slurmctld on another host serves: one before it is up, or another one sent the last heartbeat and
+// any is up. scontrol ping alone cannot distinguish two pairs of states: a slurmctld that took over and a standby, while the serving
+// one executes itself again; a first slurmctld that starts after a takeover and one that executes itself again. heartbeat returns the
+// number of lastHeartbeat, or noHeartbeat if the heartbeat is older than age. A slurmctld that is not up may never return.
 func isServedByAnother(ping, host string, heartbeat func(age time.Duration) int) bool {
 	var hosts []string
 	isUp, isAnyUp := map[string]bool{}, false
@@ -58,8 +58,8 @@ func isServedByAnother(ping, host string, heartbeat func(age time.Duration) int)
 	return isStandby(ping, host) || isAnyUp && isHeartbeatOfAnother(number, hosts, host)
 }
 
-// isHeartbeatOfAnother reports whether another of several slurmctlds wrote the heartbeat than the one on a host, which is one of them. A
-// slurmctld that slurm.conf does not name any more counts as none.
+// isHeartbeatOfAnother reports whether one of the other slurmctlds wrote the heartbeat. A slurmctld that slurm.conf no longer names
+// does not count.
 func isHeartbeatOfAnother(heartbeat int, hosts []string, host string) bool {
 	own := slices.Index(hosts, host)
 	return own >= 0 && heartbeat != noHeartbeat && heartbeat != own && heartbeat < len(hosts)
@@ -81,7 +81,7 @@ func slurmctldHosts(live string) []string {
 	return out
 }
 
-// hasAnswered reports whether scontrol ping says that the slurmctld of a host is up, or any if there is but one.
+// hasAnswered reports whether scontrol ping shows the slurmctld of a host as up. With a single slurmctld, the host does not matter.
 func hasAnswered(ping, host string) bool {
 	lines := pingLine.FindAllStringSubmatch(ping, -1)
 	for _, line := range lines {

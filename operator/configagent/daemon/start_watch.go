@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// A slurmctld that starts hangs if it has not answered yet and has done next to nothing for hangPeriod. One that recovers
-// a large state reads or computes, for minutes, and one that is under load has answered before.
+// A starting slurmctld hangs if it has not answered yet and used next to nothing for hangPeriod. Recovery of a large state reads or
+// computes for minutes, and a slurmctld under load has answered before.
 const (
 	hangPeriod = 5 * time.Minute
 	// startCPU and startIO are more than the idle threads of a slurmctld use in hangPeriod.
@@ -23,14 +23,14 @@ const (
 	startInterval = 10 * time.Second
 )
 
-// startSample is what is seen of a slurmctld at a time.
+// startSample is an observation of slurmctld at one time.
 type startSample struct {
 	at time.Time
 	// process identifies it.
 	process processID
-	// answers says that it answers a ping.
+	// answers is true if slurmctld answers a ping.
 	answers bool
-	// awaitsSlurmdbd says that slurmdbd cannot be reached, for which slurmctld waits at its first start.
+	// awaitsSlurmdbd is true if slurmdbd is unreachable; slurmctld waits for it at its first start.
 	awaitsSlurmdbd bool
 	used           processUse
 }
@@ -46,8 +46,8 @@ type startWatch struct {
 // isAnswered reports whether a process has answered.
 func (w *startWatch) isAnswered(process processID) bool { return w.process == process && w.hasAnswered }
 
-// hangs reports whether a slurmctld hangs that has not answered since it started. It must see samples in the order of
-// their times. What it does not know counts against a hang.
+// hangs reports whether a slurmctld hangs that has not answered since its start. Samples must come in the order of their times. Unknown
+// values count against a hang.
 func (w *startWatch) hangs(s startSample) bool {
 	switch {
 	case s.process != w.process:
@@ -123,14 +123,15 @@ func hasSlurmdbd(live string) bool {
 	return err == nil && len(slurmdbdAddresses(slurmconf.ParseSettings(string(conf)))) > 0
 }
 
-// reachesSlurmdbd reports whether the slurmdbd of the slurm.conf in a folder accepts connections, or there is none.
+// reachesSlurmdbd reports whether the slurmdbd of the slurm.conf in a folder accepts connections. It also returns true if slurm.conf
+// names no slurmdbd.
 func reachesSlurmdbd(ctx context.Context, live string) bool {
 	conf, err := os.ReadFile(filepath.Join(live, "slurm.conf"))
 	return err == nil && ReachesSlurmdbd(ctx, slurmconf.ParseSettings(string(conf)))
 }
 
-// ReachesSlurmdbd reports whether the slurmdbd of the settings of slurm.conf, or its backup, accepts connections, or there is none. It
-// blocks for at most dialTimeout for each of them.
+// ReachesSlurmdbd reports whether the slurmdbd in the settings of slurm.conf, or its backup, accepts connections. It also returns true
+// if the settings name no slurmdbd. It blocks for at most dialTimeout for each address.
 func ReachesSlurmdbd(ctx context.Context, settings []slurmconf.Setting) bool {
 	addresses := slurmdbdAddresses(settings)
 	for _, address := range addresses {
@@ -145,7 +146,7 @@ func ReachesSlurmdbd(ctx context.Context, settings []slurmconf.Setting) bool {
 // dialTimeout is how long slurmdbd may take to accept a connection.
 const dialTimeout = 5 * time.Second
 
-// slurmdbdAddresses returns where settings say that slurmdbd and its backup are.
+// slurmdbdAddresses returns the addresses of slurmdbd and its backup in the settings.
 func slurmdbdAddresses(settings []slurmconf.Setting) []string {
 	host, backup, port, kind := "localhost", "", "6819", ""
 	for _, setting := range settings {
