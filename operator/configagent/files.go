@@ -152,7 +152,7 @@ func removeOthers(dir string, files Files) error {
 // IsKey reports whether a file of the directory of slurm.conf is a secret. slurmdbd.conf contains one.
 func IsKey(name string) bool { return trial.IsKey(name) }
 
-// texts returns the contents of the files for which keep returns true.
+// texts returns the contents of the files whose names keep accepts.
 func (f Files) texts(keep func(name string) bool) map[string]string {
 	out := map[string]string{}
 	for name, file := range f {

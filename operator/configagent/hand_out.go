@@ -26,7 +26,7 @@ func (a *Agent) mustHandOut(record inForce, files Files, effect slurmconf.Effect
 	return record.Files != nil && a.cfg.Daemon.effectOf(record.Files, files) != slurmconf.NoEffect
 }
 
-// filesOfUsers returns the files that the users of the daemon have if nothing is to be handed out.
+// filesOfUsers returns the files that the users of the daemon have if nothing waits to be handed out.
 func filesOfUsers(record inForce) Files {
 	if record.Files == nil { // its first start may have failed
 		return record.Given.withoutKeys()
@@ -52,7 +52,7 @@ func (a *Agent) keepHandedOut(ctx context.Context, record inForce) {
 	}
 }
 
-// isHandedOutByAnother reports whether the accepted folder says that the revision of a record is handed out.
+// isHandedOutByAnother reports whether the accepted folder marks the revision of a record as handed out.
 func (a *Agent) isHandedOutByAnother(record inForce) bool {
 	accepted, err := a.readAccepted()
 	return err == nil && accepted.Files.hasRevisionOf(record.Files) && accepted.HandedOut == nil
@@ -73,7 +73,7 @@ func (a *Agent) handOutFiles(ctx context.Context) {
 	}
 	err := a.tryToHandOut(ctx)
 	if ctx.Err() != nil {
-		return // nobody knows
+		return // unknown
 	}
 	next := handOut{err: err, failures: a.handOut.failures, retryAt: now.Add(retryDelay)}
 	var held *HeldError
@@ -96,7 +96,7 @@ func (a *Agent) handOutFiles(ctx context.Context) {
 	a.update(func() { a.handOut = next })
 }
 
-// undecidedError is an error of Hold that is no *HeldError.
+// undecidedError is an error of Hold other than *HeldError.
 type undecidedError struct{ error }
 
 func (e *undecidedError) Unwrap() error { return e.error }
@@ -127,7 +127,7 @@ func (a *Agent) tryToHandOut(ctx context.Context) error {
 	return a.noteHandedOut(ctx)
 }
 
-// noteHandedOut notes that nothing is to be handed out any more, for the next agent of the pod and for other pods.
+// noteHandedOut records, for the next agent of the pod and for other pods, that nothing waits to be handed out.
 func (a *Agent) noteHandedOut(ctx context.Context) error {
 	record := a.inForce
 	record.HandedOut = nil

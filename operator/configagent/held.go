@@ -8,21 +8,20 @@ import (
 
 // HeldError reports that a checked configuration must wait.
 type HeldError struct {
-	// Reason is the reason of a condition, such as PartitionInUse, and Message what is waited for, and the way out.
+	// Reason is the reason of a condition, such as PartitionInUse. Message names what the revision waits for, and the way out.
 	Reason, Message string
 }
 
 func (e *HeldError) Error() string { return e.Message }
 
-// Held is what a revision waits for. The fields are those of HeldError.
+// Held describes what a revision waits for. The fields match HeldError.
 type Held struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 }
 
-// hold returns what Hold says of files that would replace those in force: those that the daemon has or may have
-// although it has not confirmed them, those that its users have, and those that another pod of it has applied last, such as a slurmctld of the
-// same state.
+// hold asks Hold about files that would replace others: the files that the daemon has or may have without a confirmation, the files
+// that its users have, and the files that another pod applied last, such as a slurmctld of the same state.
 func (a *Agent) hold(ctx context.Context, files Files) error {
 	if a.cfg.Hold == nil {
 		return nil
@@ -50,7 +49,7 @@ func (a *Agent) hold(ctx context.Context, files Files) error {
 	return nil
 }
 
-// mayServe reports whether the daemon may serve with files that it was given and has not confirmed. One that has not answered for
+// mayServe reports whether the daemon may serve with files that it received but has not confirmed. A daemon that has not answered for
 // undoDelay hangs.
 func (a *Agent) mayServe(ctx context.Context) bool {
 	if a.mayServeSince.IsZero() {
@@ -68,14 +67,14 @@ func (a *Agent) answer(ctx context.Context) error {
 	return a.cfg.Confirm(ctx, a.mayServeSince)
 }
 
-// mayStillAnswer reports whether an error of Confirm is one of a daemon that may start yet.
+// mayStillAnswer reports whether an error of Confirm allows that the daemon is still starting.
 func (a *Agent) mayStillAnswer(err error) bool {
 	var starting *StartingError
 	return errors.As(err, &starting) && a.cfg.Now().Before(a.mayServeSince.Add(undoDelay))
 }
 
-// holdRestore returns an error while the files in force must not be restored: the daemon may serve with those that it was given
-// later, so that jobs depend on them. A daemon that does not answer for undoDelay gets the files in force.
+// holdRestore returns an error while the files in force must not be restored: the daemon may serve with later files, and jobs may
+// depend on them. A daemon that does not answer for undoDelay gets the files in force.
 func (a *Agent) holdRestore(ctx context.Context, files Files) error {
 	if a.mayServeSince.IsZero() || a.cfg.Hold == nil || a.inForce.Given.Equal(files) {
 		return nil

@@ -9,9 +9,9 @@ import (
 // keySetFiles are the key set of auth/slurm and its description.
 var keySetFiles = []string{"slurm.jwks", slurmconf.KeySetFile}
 
-// keepKeySet returns the wanted files with the key set that the daemon has if they have none: its Secret was deleted, or one
-// of its files was, or is damaged. The remaining slurm.key is from before the first rotation. Other daemons do not accept it any more, and
-// whoever has it must not get in again. It does not modify its argument.
+// keepKeySet adds the daemon's key set to wanted files without one: its Secret or one of its files was deleted, or is damaged. The
+// remaining slurm.key is older than the first rotation. Other daemons no longer accept it, and a holder of the old key must not regain
+// access. It does not modify its argument.
 func (a *Agent) keepKeySet(wanted Files) Files {
 	had := a.inForce.Given
 	if had.keySet() == "" {

@@ -22,8 +22,8 @@ func KeysDaemon(name string) Daemon {
 		}}
 }
 
-// CheckKeys returns a *RefusedError if the files have no slurm.key, or a slurm.jwks with which a daemon ends. It
-// is a Check of an agent, and the error contains no key.
+// CheckKeys returns a *RefusedError if slurm.key is missing, or a daemon would end with slurm.jwks. It is a
+// Check of an agent, and the error contains no key.
 func CheckKeys(_ context.Context, files Files) error {
 	if files.text("slurm.key") == "" {
 		return &RefusedError{"there is no slurm.key"}
@@ -31,7 +31,7 @@ func CheckKeys(_ context.Context, files Files) error {
 	return files.checkKeySet()
 }
 
-// checkKeySet returns a *RefusedError if there is a slurm.jwks that is not that of the keys in slurmtide.keys.
+// checkKeySet returns a *RefusedError if slurm.jwks exists but does not match the keys in slurmtide.keys.
 func (f Files) checkKeySet() error {
 	text, has := f["slurm.jwks"]
 	if !has {

@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// parse makes scontrol parse the files as they are, in the folder dir. The error is *RefusedError if it
-// cannot. scontrol reads every value as slurmctld does, and asks no daemon.
+// parse makes scontrol parse the unchanged files in the folder dir. The error is *RefusedError if it cannot. scontrol
+// reads every value as slurmctld does, and asks no daemon.
 func (c Checker) parse(ctx context.Context, dir string, files Files, readable map[string]string) error {
 	if c.Scontrol == "" {
 		return nil
@@ -42,8 +42,8 @@ func (c Checker) parse(ctx context.Context, dir string, files Files, readable ma
 	return fmt.Errorf("parsing the files of a trial: %w: %s", err, c.Daemon.Explain(string(out)))
 }
 
-// writeTrial writes files to a folder, with the replaced texts in place of their own. Paths in the directory of slurm.conf
-// in these texts, such as that of the key of auth/jwt, mean the files of the folder.
+// writeTrial writes files to a folder, with the replaced texts instead of their own. Paths in these texts that point into
+// the directory of slurm.conf, such as the path of the auth/jwt key, then mean the files of the folder.
 func (f Files) writeTrial(dir string, replaced map[string]string) error {
 	own := Files{}
 	for name, file := range f {

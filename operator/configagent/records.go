@@ -10,13 +10,14 @@ import (
 // inForce is the first of the agent's two records: what the daemon has. It is kept in the live folder, with keys, for the
 // next agent of the pod.
 type inForce struct {
-	// Files are those that the daemon has confirmed last, nil if there are none. Before the daemon has started, they are
-	// those that an earlier pod had.
+	// Files are the files that the daemon confirmed last, or nil. Before the daemon has started, they are the files of an
+	// earlier pod.
 	Files Files `json:"files,omitempty"`
-	// Given are files that the daemon was given later and has not confirmed, nil if there are none. While they are given or
-	// taken back, the daemon has one or the other.
+	// Given are later files that the daemon received and has not confirmed, or nil. While they are written or taken back, the
+	// daemon has either set.
 	Given Files `json:"given,omitempty"`
-	// Unkept says that Files could not be kept for other pods yet, or differ from those of another daemon that served then.
+	// Unkept is true if Files could not be kept for other pods yet, or differed from the files of another daemon that served
+	// then.
 	Unkept bool `json:"unkept,omitempty"`
 	// Since is when the daemon confirmed Files.
 	Since time.Time `json:"since,omitzero"`
@@ -25,7 +26,7 @@ type inForce struct {
 	HandedOut Files `json:"handedOut,omitempty"`
 }
 
-// attempt is the second record: the last attempt to give the daemon what is wanted.
+// attempt is the second record: the last attempt to give the daemon the wanted files.
 type attempt struct {
 	// wanted are the files, as the kubelet brought them or as the daemon that serves has them, and revision is their revision.
 	wanted   Files
@@ -34,15 +35,15 @@ type attempt struct {
 	brought string
 	// accepted are the files made of them that Check has accepted, nil if it has not.
 	accepted Files
-	// err says why they are not in force, nil if nothing is wrong.
+	// err is the reason why they are not in force, or nil.
 	err error
 	// failures is how often the attempt has failed, and retryAt when it is made again. A zero retryAt after an error means
 	// never: the daemon refuses the files.
 	failures int
 	retryAt  time.Time
-	// isGiven says that the attempt failed after the daemon was given the files, so that those in force are restored.
+	// isGiven is true if the attempt failed after the daemon received the files, so that the files in force are restored.
 	isGiven bool
-	// awaited is what the daemon was given, and has to confirm, since givenAt.
+	// awaited is what the daemon has to confirm, since givenAt.
 	awaited awaited
 	givenAt time.Time
 }
@@ -74,7 +75,7 @@ const (
 	stepSettle
 	// stepTry: check the wanted files and give them to the daemon.
 	stepTry
-	// stepConfirm: ask the daemon whether it has what it was given.
+	// stepConfirm asks the daemon whether it has read its files.
 	stepConfirm
 	// stepRestore: give the daemon those in force again.
 	stepRestore
@@ -103,8 +104,8 @@ func nextStep(now time.Time, f inForce, last attempt, wanted, files Files, start
 	return stepNone
 }
 
-// undoDelay is how long restoring what was in force before may take until what is wanted is tried again nevertheless. The
-// kubelet waits up to five minutes before it starts a daemon again that has ended several times.
+// undoDelay limits how long the files in force are restored before the wanted files are tried again. The kubelet waits up to
+// five minutes before it restarts a daemon that ended several times.
 const undoDelay = 7 * time.Minute
 
 // backoff returns when to try again after a number of failures. An attempt that the daemon had to be rescued from
@@ -117,10 +118,11 @@ func backoff(now time.Time, failures int, interrupts bool) time.Time {
 	return now.Add(min(first<<min(failures-1, 10), longest))
 }
 
-// inForceFile has the record in the live folder, and that of the accepted files, without keys, in the accepted folder.
+// inForceFile is the file of the record in the live folder, and of the accepted files' record, without keys, in the accepted
+// folder.
 const inForceFile = ".in-force"
 
-// loadInForce returns the record in the live folder, and reports whether the daemon can start with what is there.
+// loadInForce returns the record in the live folder, and reports whether the daemon can start with the files there.
 func loadInForce(live, conf string) (inForce, bool) {
 	files, err := ReadFiles(live)
 	started := err == nil && files.text(conf) != ""
@@ -130,7 +132,7 @@ func loadInForce(live, conf string) (inForce, bool) {
 		return inForce{Files: files, Given: files}, true
 	case err != nil:
 		return inForce{}, false
-	case started && out.Given == nil && !files.Equal(out.Files): // somebody else has written
+	case started && out.Given == nil && !files.Equal(out.Files): // another program wrote the files
 		out.Given = files
 	}
 	return out, started

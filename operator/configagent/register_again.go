@@ -6,9 +6,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// HoldForSteps returns a Hold of the agent of a slurmd. A request to register again waits while a step runs: slurmctld
-// ends the steps of a job that it does not know when their node registers. Keys wait with such a request, because slurmd
-// registers when it reads them, and not otherwise.
+// HoldForSteps returns a Hold for the agent of a slurmd. A request to register again waits while a step runs: slurmctld
+// ends the steps of an unknown job when their node registers. Keys wait only together with such a request, because
+// slurmd registers when it reads them.
 func HoldForSteps(hasSteps func() (bool, error)) func(ctx context.Context, inForce, files Files) error {
 	return func(_ context.Context, inForce, files Files) error {
 		if inForce.text(slurmconf.RegisterAgainFile) == files.text(slurmconf.RegisterAgainFile) {

@@ -20,13 +20,13 @@ import (
 type StateGuard struct {
 	// Slurmctld is the program, and Dir its StateSaveLocation.
 	Slurmctld, Dir string
-	// Note is the file that is there once Dir has had a state (slurmconf.StateFile).
+	// Note is a file that exists once Dir has had a state (slurmconf.StateFile).
 	Note string
 }
 
-// Prepare must be called before slurmctld starts. It returns an error if slurmctld must not start with the
-// state. Where slurmctld will convert the state, it copies the state first to a folder of Dir with the name
-// of the release that has written it, such as backup-24.11, in the place of an earlier copy.
+// Prepare must be called before slurmctld starts. It returns an error if slurmctld must not start with the state. Where
+// slurmctld will convert the state, it copies the state first to a folder of Dir named after the release that wrote it, such
+// as backup-24.11, and replaces an earlier copy.
 func (g StateGuard) Prepare(ctx context.Context) error {
 	state, ok, err := g.readRelease()
 	if err == nil && !ok {
@@ -59,11 +59,11 @@ func (g StateGuard) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// checkMissing returns an error if there is no state where there was one: slurmctld would end all jobs.
+// checkMissing returns an error if the state is missing where one existed: slurmctld would end all jobs.
 func (g StateGuard) checkMissing() error {
 	for _, name := range stateFiles {
 		if _, err := os.Stat(filepath.Join(g.Dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return err // slurmctld says what is wrong with a file
+			return err // slurmctld reports a damaged file
 		}
 	}
 	note, err := os.ReadFile(g.Note)
@@ -77,7 +77,7 @@ func (g StateGuard) checkMissing() error {
 	return errors.New(message)
 }
 
-// Release returns the release that has written the state, empty if there is no state or it cannot be read.
+// Release returns the release that wrote the state. It is empty if the state is missing or cannot be read.
 func (g StateGuard) Release() string {
 	if out, ok, err := g.readRelease(); ok && err == nil {
 		return out.String()
@@ -90,7 +90,7 @@ func (g StateGuard) backup(release releases.Release) string {
 	return filepath.Join(g.Dir, "backup-"+release.String())
 }
 
-// orRestore names the copy of a state that a slurmctld can read, if there is one.
+// orRestore names the copy of a state that a slurmctld can read, if one exists.
 func (g StateGuard) orRestore(own releases.Release) string {
 	copied := StateGuard{Dir: g.backup(own)}
 	if found, ok, err := copied.readRelease(); err != nil || !ok || found != own {
@@ -103,7 +103,7 @@ func (g StateGuard) orRestore(own releases.Release) string {
 // converted the state has written only some of them.
 var stateFiles = []string{"job_state", "node_state", "part_state", "resv_state", "trigger_state"}
 
-// readRelease returns the release that has written the state, the newest one in its files, and reports whether there is one.
+// readRelease returns the newest release in the files of the state, and reports whether a state exists.
 func (g StateGuard) readRelease() (releases.Release, bool, error) {
 	var out releases.Release
 	for _, name := range stateFiles {
@@ -122,7 +122,7 @@ func (g StateGuard) readRelease() (releases.Release, bool, error) {
 // protocol (docs/development/slurm.md, "State and releases").
 const stateHeader = "\x00\x00\x00\x11PROTOCOL_VERSION\x00"
 
-// readStateRelease returns the release that has written a file of the state, and reports whether there is one.
+// readStateRelease returns the release that wrote a file of the state, and reports whether it exists.
 func readStateRelease(path string) (releases.Release, bool, error) {
 	file, err := os.Open(path) //nolint:gosec // see StateGuard
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +138,7 @@ func readStateRelease(path string) (releases.Release, bool, error) {
 	}
 	rest, ok := strings.CutPrefix(string(content), stateHeader)
 	if !ok || len(rest) < 2 {
-		return releases.Release{}, false, nil // slurmctld says what is wrong with it
+		return releases.Release{}, false, nil // slurmctld reports the fault
 	}
 	out, ok := releases.FromProtocol(binary.BigEndian.Uint16([]byte(rest)))
 	return out, ok, nil
@@ -163,7 +163,7 @@ func copyState(dir, backup string) error {
 		case entry.IsDir() && strings.HasPrefix(entry.Name(), "hash."): // scripts and environments of jobs
 			err = os.CopyFS(to, os.DirFS(from))
 		}
-		// slurmctld replaces its files; one that has vanished is in the copy under its other name.
+		// slurmctld replaces its files; the copy has a missing file under its other name.
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent/partition"
 )
 
-// Gate is what jobs pass when they start. All fields that are exported are required.
+// Gate stops jobs from starting. All exported fields are required.
 type Gate struct {
-	// Programs are those of Slurm: scontrol, sdiag and squeue.
+	// Programs are Slurm's scontrol, sdiag and squeue.
 	Programs partition.Programs
 	// File remembers the partitions that Close sets DOWN until they are UP again. It is in StateSaveLocation, so that
 	// every agent of the cluster finds it.
@@ -39,8 +39,8 @@ func (g Gate) closed() partition.Override {
 		States: map[string]string{partition.Up: partition.Down}}
 }
 
-// Close gives partitions new states in slurm.conf, sets those that are UP to DOWN, and returns when the jobs that have started
-// before have reached their nodes, or have taken longer than launchDelay. After an error all partitions are DOWN that could be set; Open opens them.
+// Close first gives partitions their new states in slurm.conf, then sets the partitions that are UP to DOWN. It returns when the jobs
+// that started before have reached their nodes, or after launchDelay. After an error, some partitions may be DOWN; Open opens them.
 func (g Gate) Close(ctx context.Context) error {
 	// First: a partition that slurmctld has lost is DOWN, and would not be opened again.
 	failed := errors.Join(g.closed().RestoreLost(ctx), g.applyStates(ctx))
@@ -74,8 +74,8 @@ func (g Gate) KeepClosed(ctx context.Context) (stop func()) {
 	return g.closed().KeepFresh(ctx, cmp.Or(g.refreshInterval, forgottenAfter/6))
 }
 
-// Open sets the partitions to UP that Close has set DOWN and that are DOWN still. It does nothing if Close has not, but for new
-// states in slurm.conf that Close could not give to partitions.
+// Open sets the partitions to UP that Close set to DOWN and that are still DOWN. If Close did nothing, Open only applies new states in
+// slurm.conf that Close could not apply.
 func (g Gate) Open(ctx context.Context) error {
 	return errors.Join(g.applyStates(ctx), g.closed().Restore(ctx))
 }

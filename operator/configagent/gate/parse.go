@@ -2,7 +2,7 @@ package gate
 
 import "regexp"
 
-// sending is what sdiag(1) says while slurmctld has messages for nodes.
+// sending matches the lines of sdiag(1) that show that slurmctld has messages for nodes.
 var sending = regexp.MustCompile(`(?m)^Agent (?:queue size|count|thread count):\s+[1-9]`)
 
 func isSending(sdiag string) bool { return sending.MatchString(sdiag) }

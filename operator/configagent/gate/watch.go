@@ -12,8 +12,8 @@ const (
 	watchInterval  = 5 * time.Second
 )
 
-// Watch opens a gate that an agent has left closed, and gives partitions new states in slurm.conf that neither Close nor Open
-// could give, or with which slurmctld has started, until the context ends.
+// Watch opens a gate that an agent left closed, until the context ends. It also gives partitions new states in slurm.conf that
+// Close and Open could not apply, or that slurmctld started with.
 func (g Gate) Watch(ctx context.Context) { g.openForgotten(ctx, watchInterval, forgottenAfter) }
 
 func (g Gate) openForgotten(ctx context.Context, interval, forgotten time.Duration) {

@@ -35,8 +35,8 @@ func parseAllocatedGRES(shown string) map[string][]string {
 	return out
 }
 
-// jobsWithGRES returns all jobs, with the GRES that they have without having asked for them: an exclusive job has all those of its
-// nodes, and squeue does not show it (measured: docs/development/slurm.md, "What ends jobs").
+// jobsWithGRES returns all jobs, including the GRES that they have without a request: an exclusive job has all GRES of its nodes,
+// and squeue does not show them (measured: docs/development/slurm.md, "What ends jobs").
 func (j Judge) jobsWithGRES(ctx context.Context) (jobList, error) {
 	jobs, err := j.jobs(ctx)
 	if err != nil {

@@ -12,13 +12,12 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// conf is what jobs depend on in slurm.conf and the files that it includes.
+// conf is the part of slurm.conf and its included files that jobs depend on.
 type conf struct {
 	partitions []string
 	// nodeSets are the names of the lines NodeSet.
 	nodeSets []string
-	// nodes are the static nodes by name, with the options of which slurmctld ends jobs when they change, and down are those
-	// that slurm.conf sets DOWN.
+	// nodes maps the static nodes to the options whose change makes slurmctld end jobs. down are the nodes that slurm.conf sets DOWN.
 	nodes map[string]string
 	down  map[string]bool
 	// addresses are where slurmctld looks for the slurmds of static nodes, by name.
@@ -72,7 +71,7 @@ func readConf(files configagent.Files) conf {
 	return out
 }
 
-// number returns one of the numbers, and otherwise if slurm.conf does not have it. One that cannot be read is 0.
+// number returns a number by name, or otherwise if slurm.conf does not set it. A number that cannot be read is 0.
 func (c *conf) number(numbers map[string]string, name string, otherwise uint64) uint64 {
 	value, has := numbers[name]
 	if !has {
@@ -85,12 +84,12 @@ func (c *conf) number(numbers map[string]string, name string, otherwise uint64) 
 	return n
 }
 
-// shapeOptions are the options of a node that allocations refer to, in lower case: slurmctld requeues a job whose cores or
-// GRES its node does not have any more.
+// shapeOptions are the options of a node that allocations refer to, in lower case: slurmctld requeues a job if its node loses the
+// job's cores or GRES.
 var shapeOptions = []string{"boards", "corespersocket", "cpus", "gres", "procs", "sockets", "socketsperboard",
 	"threadspercore"}
 
-// nodeShapes returns the shapeOptions of nodes by name, with those of NodeName=DEFAULT lines before them.
+// nodeShapes returns the shapeOptions of nodes by name, including the options of preceding NodeName=DEFAULT lines.
 func nodeShapes(settings []slurmconf.Setting) map[string]string {
 	out := map[string]string{}
 	visitNodeLines(settings, shapeOptions, func(nodes string, options map[string]string) {
@@ -101,8 +100,8 @@ func nodeShapes(settings []slurmconf.Setting) map[string]string {
 	return out
 }
 
-// visitNodeLines calls visit with the nodes of each NodeName line and those of its options that are named, in lower case. The options
-// of NodeName=DEFAULT lines before it are among them.
+// visitNodeLines calls visit for each NodeName line, with its nodes and the named options, in lower case. Options of preceding
+// NodeName=DEFAULT lines are included.
 func visitNodeLines(settings []slurmconf.Setting, named []string, visit func(nodes string, options map[string]string)) {
 	defaults := map[string]string{}
 	for _, setting := range settings {

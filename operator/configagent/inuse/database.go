@@ -37,19 +37,19 @@ func (j Judge) checkDatabase(ctx context.Context, inForce, wanted configagent.Fi
 	case !j.ReachesSlurmdbd(ctx, after):
 		return held(what)
 	case hasAssociations(before) && !j.hasStarted():
-		return held(what) // it starts with what was in force, and can answer then
+		return held(what) // it starts with the files in force, and can answer then
 	case !j.hasStarted(), !hasAssociations(before), slurmdbdOf(before) != slurmdbdOf(after):
-		return nil // sacctmgr would ask nobody, or another slurmdbd
+		return nil // sacctmgr would ask nothing, or another slurmdbd
 	}
 	// slurmdbd accepts connections without its database.
 	_, err := j.ask(ctx, "sacctmgr", "--noheader", "show", "tres")
-	if err != nil && !strings.Contains(err.Error(), "fatal:") { // with a slurm.conf that it cannot read it asks nobody
+	if err != nil && !strings.Contains(err.Error(), "fatal:") { // sacctmgr asks nothing if it cannot read slurm.conf
 		return held(fmt.Sprintf("%s (%v)", what, err))
 	}
 	return nil
 }
 
-// slurmdbdOf returns where settings say that slurmdbd is, as text to compare.
+// slurmdbdOf returns the address of slurmdbd in the settings, as text to compare.
 func slurmdbdOf(settings []slurmconf.Setting) string {
 	last := map[string]string{}
 	for _, s := range settings {

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Directory looks users and groups up as slurmctld does: with NSS. A source of NSS that does not answer knows nobody.
+// Directory looks up users and groups through NSS, as slurmctld does. A source of NSS that does not answer finds nothing.
 type Directory struct {
 	// Getent and ID are the programs getent(1) and id(1).
 	Getent, ID string
 }
 
-// lookup is a program that finds names, with the status with which it ends if it does not find one of them.
+// lookup is a program that finds names, with its exit status for a name that it does not find.
 type lookup struct {
 	argv     []string
 	notFound int
@@ -30,7 +30,7 @@ func (d Directory) FindUnknown(ctx context.Context, database string, names []str
 	numbers, words := splitNumbers(names)
 	unknown, err := lookup{[]string{d.Getent, database, "--"}, 2}.findUnknown(ctx, words)
 	if err != nil || database != "passwd" {
-		return unknown, err // getent(1) takes digits for a gid, although slurmctld tries the name first. No other program finds groups.
+		return unknown, err // getent(1) reads digits as a gid, although slurmctld tries the name first. No other program finds groups.
 	}
 	more, err := lookup{[]string{d.ID, "-u", "--"}, 1}.findUnknown(ctx, numbers)
 	return append(unknown, more...), err
@@ -72,7 +72,7 @@ func (l lookup) findUnknown(ctx context.Context, names []string) ([]string, erro
 	return unknown, nil
 }
 
-// run reports whether the program finds all names, and returns what it prints.
+// run reports whether the program finds all names, and returns its output.
 func (l lookup) run(ctx context.Context, names ...string) (found bool, printed string, err error) {
 	argv := append(slices.Clone(l.argv), names...)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) //nolint:gosec // see above

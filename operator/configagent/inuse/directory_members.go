@@ -15,7 +15,7 @@ import (
 
 // member is a user or a group of a reservation.
 type member struct {
-	// database is that of getent(1): passwd or group.
+	// database is the database of getent(1): passwd or group.
 	database, name string
 }
 
@@ -34,9 +34,9 @@ func (r *reservation) addMembers(database, list string) {
 	}
 }
 
-// checkMembers returns *configagent.HeldError if reservations have users or groups that the directory does not know now. slurmctld looks
-// them up when it reads its configuration: 24.11 deletes such a reservation and holds the jobs that wait for it, and 26.05 keeps it
-// without members until the next reconfigure (measured: docs/development/slurm.md).
+// checkMembers returns *configagent.HeldError if reservations name users or groups that the directory does not find now. slurmctld
+// looks them up when it reads its configuration: 24.11 deletes such a reservation and holds the jobs that wait for it, and 26.05 keeps
+// it without members until the next reconfigure (measured: docs/development/slurm.md).
 func (j Judge) checkMembers(ctx context.Context) error {
 	if j.FindUnknown == nil || !j.hasStarted() {
 		return nil

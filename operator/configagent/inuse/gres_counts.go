@@ -7,7 +7,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// countGRES returns the number of an option Count. One that cannot be read, such as 2M, is 1: some, and as few as there may be.
+// countGRES returns the number of an option Count. A value that cannot be read, such as 2M, counts as 1, the smallest possible
+// number.
 func countGRES(value string) uint64 {
 	n, ok := slurmconf.ParseNumber(value)
 	if !ok {
@@ -24,11 +25,11 @@ func (l gresLine) devices() uint64 {
 	return uint64(len(l.files))
 }
 
-// gresCount is what the lines of gres.conf count of one kind on a node.
+// gresCount sums the lines of gres.conf for one kind of GRES on a node.
 type gresCount struct {
 	// devices are those with files by type, and all those and the others. Jobs know only the former by number.
 	devices, all map[string]uint64
-	// found are the options of the lines of which only slurmd knows what they count.
+	// found are the options of lines whose count only slurmd knows.
 	found []string
 }
 
@@ -54,10 +55,10 @@ func countOf(node, kind string, lines []gresLine) gresCount {
 	return out
 }
 
-// isFewer reports whether slurmctld may end jobs that have what before counts, when the node registers with what after counts:
-// fewer of a type, but some of those before. If none is left, or all have another type, jobs keep what they have (measured:
-// docs/development/slurm.md, "What ends jobs"). They also keep it if GRES with files are only counted afterwards. isFewer compares
-// that count nevertheless, but not with an earlier count.
+// isFewer reports whether slurmctld may end jobs with the GRES of before, when the node registers with the GRES of after. It ends
+// them if fewer of a type remain. If none remain, or all have another type, jobs keep their GRES (measured:
+// docs/development/slurm.md, "What ends jobs"). They also keep them if GRES with files are only counted afterwards. isFewer
+// compares that count nevertheless, but not with an earlier count.
 func isFewer(before, after gresCount) bool {
 	left := sumCounts(after.all)
 	if !slices.Equal(before.found, after.found) {
@@ -95,7 +96,7 @@ func mayCountFewer(before, after []gresLine) bool {
 // sharedKinds are GRES that share devices of the kind gpu.
 var sharedKinds = []string{"mps", "shard"}
 
-// kindsOf returns the kinds of GRES that a job has, in lower case, with that of the devices which they share.
+// kindsOf returns the kinds of GRES that a job has, in lower case, and the kind of the devices that they share.
 func kindsOf(j job) []string {
 	var out []string
 	for _, kind := range j.gresTypes {
@@ -108,7 +109,7 @@ func kindsOf(j job) []string {
 	return out
 }
 
-// fewerGRES returns a function that returns those of the nodes that a job has with GRES of which there are fewer.
+// fewerGRES returns a function that lists the nodes of a job that lose some of the job's GRES.
 func fewerGRES(before, after []gresLine) func(job) []string {
 	type place struct{ node, kind string }
 	known := map[place]bool{}

@@ -15,10 +15,10 @@ import (
 
 // gresLine is a line of gres.conf that names files of devices or counts GRES, or an Include of a file that only workers have.
 type gresLine struct {
-	// kind and gresType are those of the GRES, such as gpu and h100. An Include has no kind: its lines may have any.
+	// kind and gresType are the kind and the type of the GRES, such as gpu and h100. An Include has no kind: its lines may have any.
 	kind, gresType string
 	files          []string
-	// isOne: the files are those of one device.
+	// isOne means that all files belong to one device.
 	isOne bool
 	// count is how many the line counts without files, 0 if it has files and no Count.
 	count uint64
@@ -33,7 +33,7 @@ type gresLine struct {
 	text, options string
 }
 
-// defaultCount is what a line counts that has neither Count nor files (gres.conf(5)).
+// defaultCount is the count of a line with neither Count nor files (gres.conf(5)).
 const defaultCount = 1
 
 // readGRESLines returns the lines that matter, of gres.conf and the files that it includes.
@@ -104,8 +104,7 @@ func (l gresLine) hasFilesOf(other gresLine) bool {
 	return slices.Equal(l.files, other.files) && slices.Equal(l.nodes, other.nodes)
 }
 
-// lacksFiles reports whether a node may lack a file for which one of the added lines asks: one for which none of the lines
-// before did.
+// lacksFiles reports whether a node may lack a file of an added line that no line before requires.
 func lacksFiles(node string, before, added []gresLine) bool {
 	had := map[string]bool{}
 	for _, line := range before {

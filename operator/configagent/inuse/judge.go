@@ -24,24 +24,26 @@ import (
 type Judge struct {
 	// Programs ask slurmctld.
 	Programs partition.Programs
-	// Wanted is the folder with the file that forces a revision, Live that of the slurm.conf of the running slurmctld.
+	// Wanted is the folder with the file that forces a revision. Live is the folder of the running slurmctld's slurm.conf.
 	Wanted, Live string
 	// File remembers the partitions that are drained, and GateFile those that are closed for a reconfigure (package gate). They
 	// are in StateSaveLocation.
 	File, GateFile string
-	// Silence is that of slurmctld. nil means that it does not run when it does not answer.
+	// Silence tracks how long slurmctld has not answered. nil means that a slurmctld without an answer does not run.
 	Silence *Silence
-	// ReachesSlurmdbd reports whether the slurmdbd of the settings of slurm.conf accepts connections, or there is none.
+	// ReachesSlurmdbd reports whether the slurmdbd of slurm.conf's settings accepts connections. It returns true if they name no
+	// slurmdbd.
 	ReachesSlurmdbd func(context.Context, []slurmconf.Setting) bool
-	// FindUnknown returns those of the users (database passwd) or groups (group) that slurmctld would not find. Its error is that of the
-	// context if this ends before the directory has answered. nil means that no directory has users.
+	// FindUnknown returns the users (database passwd) or groups (group) that slurmctld would not find. It returns the context's error
+	// if the context ends before the directory answers. nil means that no directory provides users.
 	FindUnknown func(ctx context.Context, database string, names []string) ([]string, error)
 	Log         *slog.Logger
 }
 
-// drainFor overrides partitions for a revision, empty for none in particular. It keeps new jobs out of partitions: what waits in one that is UP may still run, and DOWN accepts jobs as well. One that an
-// administrator opens again stays open until slurmctld gets another configuration, which may remove and create it. The pod that
-// replaces that of slurmctld writes slurm.conf as well, so that such a partition may be drained once more while a revision is held.
+// drainFor overrides partitions for a revision, or for no particular revision if it is empty. It keeps new jobs out of partitions:
+// pending jobs may still run in an UP partition, and DOWN accepts jobs as well. A partition that an administrator reopens stays open
+// until slurmctld gets another configuration, which may remove and create it. The pod that replaces slurmctld's pod also writes
+// slurm.conf, so such a partition may be drained once more while a revision is held.
 func (j Judge) drainFor(revision string) partition.Override {
 	return partition.Override{Programs: j.Programs, File: j.File, Exclusive: j.GateFile, Since: j.conf(), Holder: revision, HeldFor: withdrawnAfter,
 		States: map[string]string{partition.Up: partition.Drain, partition.Down: partition.Inactive}}
@@ -76,7 +78,7 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 	}
 	states, unknown := j.states(ctx)
 	if unknown == nil {
-		before.partitions = slices.Collect(maps.Keys(states)) // those that somebody has created are removed as well
+		before.partitions = slices.Collect(maps.Keys(states)) // partitions created by hand are removed as well
 	}
 	lost := lossOf(before, after)
 	if lost.isNone() || unknown == nil {
@@ -103,7 +105,7 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 	if err := j.askForUses(ctx, lost, j.drainFor(revision)); err != nil {
 		return err
 	}
-	// Nobody uses what is lost. That stays so until slurmctld has the files.
+	// No job uses what is lost. That stays so until slurmctld has the files.
 	return j.askForUses(ctx, lost, j.shutFor(revision))
 }
 
@@ -117,8 +119,7 @@ func (j Judge) restoreAll(ctx context.Context, revision string) error {
 	return err
 }
 
-// askForUses returns *configagent.HeldError if jobs use what is lost. Draining comes before the question, so that no job comes
-// in between.
+// askForUses returns *configagent.HeldError if jobs use what is lost. It drains before it asks, so that no job starts in between.
 func (j Judge) askForUses(ctx context.Context, lost loss, drains partition.Override) error {
 	if err := drains.Set(ctx, lost.partitions); err != nil {
 		return lost.doubt(err)
@@ -130,7 +131,7 @@ func (j Judge) askForUses(ctx context.Context, lost loss, drains partition.Overr
 	return lost.judge(jobs)
 }
 
-// jobsFor returns all jobs, with what the loss is judged by.
+// jobsFor returns all jobs, with the attributes that the loss is compared with.
 func (j Judge) jobsFor(ctx context.Context, lost loss) (jobList, error) {
 	if len(lost.gresTypes) > 0 {
 		return j.jobsWithGRES(ctx)
@@ -203,11 +204,11 @@ const (
 // KeepDrained keeps Watch, and judges of other revisions, from giving drained partitions their state back until stop is called, while
 // slurmctld gets the files in Live.
 func (j Judge) KeepDrained(ctx context.Context) (stop func()) {
-	revision, _ := os.ReadFile(filepath.Join(j.Live, slurmconf.RevisionFile)) // without one Watch is kept from it
+	revision, _ := os.ReadFile(filepath.Join(j.Live, slurmconf.RevisionFile)) // without a revision, it stops only Watch
 	return j.drainFor(string(revision)).KeepFresh(ctx, withdrawnAfter/6)
 }
 
-// Watch gives drained partitions their state back when no revision is held any more, until the context ends.
+// Watch gives drained partitions their state back once no revision is held, until the context ends.
 func (j Judge) Watch(ctx context.Context) { j.watch(ctx, watchInterval, withdrawnAfter) }
 
 func (j Judge) watch(ctx context.Context, interval, withdrawn time.Duration) {

@@ -44,8 +44,8 @@ func hasAssociations(settings []slurmconf.Setting) bool {
 }
 
 // checkEnforcement returns *configagent.HeldError if jobs run while the wanted files make slurmctld end jobs at limits, or change or
-// remove the QOS of their partition while it does: it ends those beyond MaxTRESMins within a minute (measured:
-// docs/development/slurm.md), and does not say which.
+// remove the QOS of their partition while it does: it ends jobs beyond MaxTRESMins within a minute (measured:
+// docs/development/slurm.md), and does not announce which.
 func (j Judge) checkEnforcement(ctx context.Context, inForce, wanted configagent.Files) error {
 	before, after := partition.Settings(inForce), partition.Settings(wanted)
 	if !endsAtLimits(after) || !hasAssociations(before) {
@@ -65,8 +65,8 @@ func (j Judge) checkEnforcement(ctx context.Context, inForce, wanted configagent
 	})
 }
 
-// partitionsWithOtherQOS returns the partitions that have another QOS after than before, or none any more, sorted: the QOS of a partition
-// hides smaller limits of the QOS and the association of a job. A partition that is removed or added counts if it has a QOS.
+// partitionsWithOtherQOS returns, sorted, the partitions whose QOS changes or is removed: the QOS of a partition overrides smaller
+// limits of the QOS and the association of a job. A partition that is removed or added counts if it has a QOS.
 func partitionsWithOtherQOS(before, after []slurmconf.Setting) []string {
 	had, has := partitionQOS(before), partitionQOS(after)
 	out := map[string]bool{}
@@ -89,7 +89,7 @@ func partitionQOS(settings []slurmconf.Setting) map[string]string {
 	return out
 }
 
-// holdForRunning returns *configagent.HeldError if jobs run that count, or it is unknown whether they do. what is the change, in words.
+// holdForRunning returns *configagent.HeldError if jobs run that count, or if that is unknown. what describes the change.
 func (j Judge) holdForRunning(ctx context.Context, what string, counts func(job) bool) error {
 	printed, err := j.ask(ctx, "squeue", "--all", "--array", "--noheader", "--states=running,suspended", "--Format="+jobFormat)
 	var jobs jobList

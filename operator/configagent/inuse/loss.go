@@ -9,11 +9,11 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent"
 )
 
-// loss is what other files take away.
+// loss lists what new files take away.
 type loss struct {
-	// partitions are removed. nodes are static ones that are removed, set DOWN or get another shape, newNodes those that are
-	// added: a dynamic node of such a name gets the shape of its line. movedNodes are static ones that get another address.
-	// gresTypes are removed.
+	// partitions are removed. nodes are static nodes that are removed, set DOWN or get another shape. newNodes are added: a
+	// dynamic node with such a name gets the shape of the line. movedNodes are static nodes that get another address. gresTypes
+	// are removed.
 	partitions, nodes, newNodes, movedNodes, gresTypes []string
 	// maxJobs is how many jobs slurmctld may remember from then on, 0 if certainly not fewer than before.
 	maxJobs uint64
@@ -73,7 +73,7 @@ func (l loss) judge(jobs jobList) error {
 	return nil
 }
 
-// remembered says how many jobs slurmctld may remember.
+// remembered describes how many jobs slurmctld may remember.
 func (l loss) remembered() string {
 	if len(l.unread) > 0 {
 		return "it is unknown how many jobs it lets slurmctld remember, since " + limitList(l.unread) + " cannot be read"

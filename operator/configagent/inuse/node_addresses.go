@@ -6,8 +6,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// addressOptions are the options of a node by which slurmctld finds its slurmd, and slurmd its name, in lower case. slurmctld looks for
-// slurmd at the new place alone, sets the node DOWN after SlurmdTimeout and requeues its jobs.
+// addressOptions are the options, in lower case, by which slurmctld finds the slurmd of a node, and slurmd its name. After a change
+// slurmctld looks for slurmd only at the new address, sets the node DOWN after SlurmdTimeout and requeues its jobs.
 var addressOptions = []string{"nodeaddr", "nodehostname", "port"}
 
 // nodeAddresses returns the host, the address and the port of static nodes by name. Unless it is set, the host has the name of the node,

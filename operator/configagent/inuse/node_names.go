@@ -9,9 +9,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent"
 )
 
-// checkNodeNames returns *configagent.HeldError if the wanted files add a node set with the name of a Slurm node, with
-// which slurmctld does not start. The trial cannot see dynamic nodes. If slurmctld does not answer, nothing is held: a change
-// that fails is undone.
+// checkNodeNames returns *configagent.HeldError if the wanted files add a node set with the name of a Slurm node: slurmctld
+// does not start with one. The trial cannot see dynamic nodes. If slurmctld does not answer, nothing is held: a change that
+// fails is undone.
 func (j Judge) checkNodeNames(ctx context.Context, before, after conf) error {
 	names := missing(after.nodeSets, before.nodeSets)
 	if len(names) == 0 {
@@ -29,7 +29,7 @@ func (j Judge) checkNodeNames(ctx context.Context, before, after conf) error {
 		"which slurmctld would not start: " + limitList(clash) + "; it is applied when there are no such Slurm nodes"}
 }
 
-// shownNode is what matters of a line of "scontrol --oneliner show nodes".
+// shownNode matches the name in a line of "scontrol --oneliner show nodes".
 var shownNode = regexp.MustCompile(`(?m)^NodeName=(\S+)`)
 
 // nodes returns the names of all Slurm nodes, the FUTURE ones too.

@@ -21,7 +21,7 @@ type overTimeLimits struct {
 	byPartition map[string]uint64
 }
 
-// readOverTimeLimits returns those of slurm.conf and of its partitions.
+// readOverTimeLimits returns the OverTimeLimit of slurm.conf and of its partitions.
 func readOverTimeLimits(settings []slurmconf.Setting) overTimeLimits {
 	out := overTimeLimits{byPartition: map[string]uint64{}}
 	for _, setting := range settings {
@@ -37,7 +37,7 @@ func readOverTimeLimits(settings []slurmconf.Setting) overTimeLimits {
 	return out
 }
 
-// parseMinutes returns a value of OverTimeLimit. One that cannot be read is 0.
+// parseMinutes returns a value of OverTimeLimit. A value that cannot be read is 0.
 func parseMinutes(value string) uint64 {
 	minutes, _ := slurmconf.ParseNumber(value)
 	return minutes
@@ -86,7 +86,7 @@ func endedJobs(printed string, before, after overTimeLimits) ([]string, error) {
 	return out, nil
 }
 
-// parseSeconds returns the seconds of a time such as 1-02:03:04 or 3:04, and reports whether it is one.
+// parseSeconds returns the seconds of a time such as 1-02:03:04 or 3:04, and reports whether the text is a time.
 func parseSeconds(text string) (uint64, bool) {
 	days, clock, hasDays := strings.Cut(text, "-")
 	if !hasDays {

@@ -58,7 +58,7 @@ func (j Judge) jobsPastReservation(ctx context.Context) ([]string, error) {
 	return jobsOutside(printed, parseReservations(shown))
 }
 
-// jobsOutside returns the ids of the jobs that squeue prints of which a reservation has ended, or is unknown.
+// jobsOutside returns the ids of the jobs in squeue's output whose reservation has ended or is unknown.
 func jobsOutside(printed string, reservations []reservation) ([]string, error) {
 	isActive := map[string]bool{}
 	for _, r := range reservations {

@@ -45,7 +45,7 @@ func (j Judge) checkReservations(ctx context.Context, before, after conf) error 
 		Message: what + ": " + limitList(lost) + "; it is applied when these reservations have ended, or are changed or deleted"}
 }
 
-// reservation is what a reservation is made of.
+// reservation lists the resources of a reservation.
 type reservation struct {
 	name string
 	// of are the names, by kind.
@@ -137,7 +137,7 @@ func fewerLicenses(before, after map[string]uint64) []string {
 	})
 }
 
-// isLicenseSeparator reports whether a character ends a license of a list. A | is one in requests for one of several (26.05).
+// isLicenseSeparator reports whether a character ends a license in a list. 26.05 uses | between alternatives.
 func isLicenseSeparator(r rune) bool { return strings.ContainsRune(",;|", r) }
 
 // countLicenses returns the numbers in a list such as "matlab:2,ansys@server=1;abaqus". Slurm takes :, * and = for the same, and

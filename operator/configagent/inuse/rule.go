@@ -11,7 +11,7 @@ import (
 // job is an unfinished job, or a task or a component of one.
 type job struct {
 	id string
-	// partitions are those that it was submitted to, or the one in which it runs.
+	// partitions are the partitions that the job was submitted to, or the one where it runs.
 	partitions []string
 	// nodes are the nodes that it has or asks for by name, and allocated those that it has.
 	nodes, allocated []string
@@ -19,14 +19,14 @@ type job struct {
 	gresTypes []string
 }
 
-// jobList is what squeue prints.
+// jobList is squeue's output.
 type jobList struct {
 	unfinished []job
 	// count is how many jobs there are, the finished ones too.
 	count uint64
 }
 
-// finishedStates are the states of jobs that slurmctld does not end any more. A job in any other state counts.
+// finishedStates are the states in which slurmctld no longer ends a job. A job in any other state counts.
 var finishedStates = []string{"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY",
 	"PREEMPTED", "REVOKED", "TIMEOUT"}
 

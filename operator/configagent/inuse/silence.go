@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// silenceDelay is how long a slurmctld that runs may not answer until it counts as one that hangs. A silence ends when slurmctld is not
-// asked for silenceGap: a revision that waits is judged again within a minute, which may take twice askTimeout and a few pings.
+// silenceDelay is the time after which a running slurmctld without an answer counts as hung. A silence ends when slurmctld is not asked
+// for silenceGap: a waiting revision is judged again within a minute, which may take twice askTimeout and a few pings.
 const (
 	silenceDelay = 7 * time.Minute
 	silenceGap   = 3 * time.Minute
 )
 
-// Silence is how long a slurmctld that runs has not answered. Nobody asks it between revisions, so that a question without an answer says
-// nothing of one days later. NewSilence returns one. It is safe for concurrent use.
+// Silence measures how long a running slurmctld has not answered. slurmctld is not asked between revisions, so an old unanswered
+// question does not count days later. NewSilence returns one. It is safe for concurrent use.
 type Silence struct {
 	runs func() bool
 	now  func() time.Time

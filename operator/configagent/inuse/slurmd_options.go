@@ -13,10 +13,11 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent/partition"
 )
 
-// slurmdOptions are the options, by file, with which slurmd ends if it cannot use their values: it lacks the plugin, the folder of
-// plugins or the user, or its node the cgroups (measured; docs/development/slurm.md, "What ends jobs", but for CertgenType with TLS). The
-// trial cannot see that: slurmctld does not load some of these plugins, and its image may have others than those of workers. It does
-// not read PlugStackConfig, and some numbers in SlurmdParameters end slurmd alone. In another SlurmdSpoolDir slurmd does not find the steps that run, and slurmctld requeues their jobs when the node registers.
+// slurmdOptions are the options, by file, that end slurmd if it cannot use their values. Causes are a missing plugin, folder of plugins
+// or user, or missing cgroups of its node (measured; docs/development/slurm.md, "What ends jobs", except CertgenType with TLS). The
+// trial cannot see that: slurmctld does not load some of these plugins, and its image may have others than workers. It does not read
+// PlugStackConfig, and some numbers in SlurmdParameters end only slurmd. With another SlurmdSpoolDir slurmd does not find the running
+// steps, and slurmctld requeues their jobs when the node registers.
 var slurmdOptions = map[string][]string{
 	"slurm.conf": {"TaskPlugin", "ProctrackType", "JobAcctGatherType", "JobContainerType", "NamespaceType",
 		"AcctGatherEnergyType", "AcctGatherFilesystemType", "AcctGatherInfinibandType", "AcctGatherInterconnectType",
@@ -26,7 +27,7 @@ var slurmdOptions = map[string][]string{
 		"ConstrainSwapSpace", "EnableControllers", "EnableExtraControllers", "IgnoreSystemd", "IgnoreSystemdOnFailure"},
 }
 
-// everySlurmd are the values of slurmdOptions that every slurmd can use, by option. One that is not set is empty.
+// everySlurmd maps options of slurmdOptions to the values that every slurmd can use. An unset option is empty.
 var everySlurmd = map[string][]string{"TopologyPlugin": {"", "topology/default", "topology/tree", "topology/block"}}
 
 // switches are the slurmdOptions that are yes or no, and no by default (cgroup.conf(5)).
@@ -47,12 +48,13 @@ func meaningOf(option, value string) string {
 	return value
 }
 
-// slurmdFiles are the files whose folders slurmd must be able to make, that of node_features/helpers, with which slurmd ends if a
-// feature has two programs, and that of the plugins AcctGather, some of which require lines (acct_gather.conf(5); not measured).
+// slurmdFiles are files that may end slurmd at its start. slurmd must be able to create the folders that some of them name. It ends if
+// a feature has two programs in the file of node_features/helpers. Some AcctGather plugins require lines in their file
+// (acct_gather.conf(5); not measured).
 var slurmdFiles = []string{"job_container.conf", "namespace.yaml", "acct_gather.conf", "helpers.conf"}
 
-// changedSlurmdOptions returns the slurmdOptions and slurmdFiles that change, and what the configuration of SPANK plugins requires
-// or includes anew, sorted.
+// changedSlurmdOptions returns, sorted, the changed slurmdOptions and slurmdFiles, and what the configuration of SPANK plugins newly
+// requires or includes.
 func changedSlurmdOptions(before, after configagent.Files) []string {
 	var out []string
 	for file, options := range slurmdOptions {

@@ -12,7 +12,7 @@ import (
 // Settings returns the settings of slurm.conf and of the files that it includes.
 func Settings(files configagent.Files) []slurmconf.Setting { return SettingsOf(files, "slurm.conf") }
 
-// SettingsOf returns the settings of a file and, in the place of each Include, those of the file that it names.
+// SettingsOf returns the settings of a file. The settings of an included file replace its Include line.
 func SettingsOf(files configagent.Files, name string) []slurmconf.Setting {
 	texts := map[string]string{}
 	for name, file := range files {
@@ -21,8 +21,8 @@ func SettingsOf(files configagent.Files, name string) []slurmconf.Setting {
 	return slurmconf.ParseFiles(texts, texts[name])
 }
 
-// ConfStates gives partitions the states in slurm.conf when these change. slurmctld itself keeps the states that partitions
-// have (ReconfigFlags=KeepPartState), so that one that an administrator has closed stays closed. All fields are required.
+// ConfStates applies the partition states of slurm.conf when they change. slurmctld itself keeps the current states
+// (ReconfigFlags=KeepPartState), so a partition that an administrator closed stays closed. All fields are required.
 type ConfStates struct {
 	Programs Programs
 	// Live is the folder of slurm.conf.
@@ -61,9 +61,9 @@ func (c ConfStates) CheckRecord() error {
 	return nil
 }
 
-// Apply sets the partitions whose state in slurm.conf differs from the last one that was applied. One that cannot be set stays
-// due, and the others are set nevertheless. The overrides, and Overridden, forget a partition that it sets: Restore would take
-// its new state for the overriding one.
+// Apply sets the partitions whose state in slurm.conf differs from the last applied one. A partition that cannot be set stays
+// due, and the others are set nevertheless. The overrides, and Overridden, forget a partition that Apply sets: otherwise
+// Restore would take its new state for the overriding one.
 func (c ConfStates) Apply(ctx context.Context, overrides ...Override) error {
 	end, err := takeTurn(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (c ConfStates) setChanged(ctx context.Context, wanted, applied map[string]s
 			changed[name] = state
 		}
 	}
-	set, err := c.Programs.SetStates(ctx, changed, nil) // a change of slurm.conf is later than that of an administrator
+	set, err := c.Programs.SetStates(ctx, changed, nil) // a change of slurm.conf is newer than an administrator's change
 	for _, o := range append(overrides, Override{File: c.Overridden}) {
 		if failed := o.forgetPartitions(set); failed != nil {
 			return next, errors.Join(err, failed) // they are set once more

@@ -1,3 +1,3 @@
-// Package partition lists partitions of a running slurmctld, and sets their states for a while: it remembers the states that
-// they had, and gives them back unless somebody has changed them meanwhile.
+// Package partition lists partitions of a running slurmctld, and overrides their states for a while. It remembers the
+// earlier states, and restores them unless they were changed meanwhile.
 package partition

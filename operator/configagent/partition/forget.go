@@ -6,7 +6,8 @@ import (
 	"os"
 )
 
-// forgetPartitions has neither Restore nor RestoreLost give the named partitions their state back. A damaged File stays.
+// forgetPartitions removes the named partitions from the records, so that neither Restore nor RestoreLost restores their
+// state. A damaged File stays.
 func (o Override) forgetPartitions(names map[string]string) error {
 	if o.File == "" || len(names) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// holderFile returns the path of the file whose time is that of the last Set for a holder.
+// holderFile returns the path of the file whose time records the last Set for a holder.
 func (o Override) holderFile() string {
 	sum := sha256.Sum256([]byte(o.Holder))
 	return fmt.Sprintf("%s.holder-%x", o.File, sum[:8])
@@ -35,7 +35,7 @@ func (o Override) noteHolder(names []string) error {
 	return nil
 }
 
-// isHeldByAnother reports whether partitions are overridden for another holder, for whom Set was called a short time ago.
+// isHeldByAnother reports whether partitions are overridden for another holder whose last Set is recent.
 func (o Override) isHeldByAnother() bool {
 	if o.Holder == "" {
 		return false
@@ -63,8 +63,8 @@ func (o Override) forgetHolders() {
 	}
 }
 
-// KeepFresh keeps Age young until stop is called, such as while a slow slurmctld gets a configuration: whoever watches the
-// partitions does not take them for those of an agent that has ended.
+// KeepFresh keeps Age young until stop is called, such as while a slow slurmctld gets a configuration. Otherwise a Watch
+// would conclude that the agent has ended.
 func (o Override) KeepFresh(ctx context.Context, interval time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var refreshing sync.WaitGroup
@@ -82,7 +82,7 @@ func (o Override) KeepFresh(ctx context.Context, interval time.Duration) (stop f
 	return func() { cancel(); refreshing.Wait() }
 }
 
-// refresh gives File, and that of the holder, the time of a new file. Without these files it does nothing.
+// refresh gives File and the holder's file the time of a new file. Without these files it does nothing.
 func (o Override) refresh() {
 	paths := []string{o.File}
 	if o.Holder != "" {

@@ -16,31 +16,31 @@ type Override struct {
 	Programs Programs
 	// States are the other states by the partition's own one. A partition in any other state keeps it.
 	States map[string]string
-	// Since is a file, empty for none. A partition that was overridden after that file was written, and has such a state again, is
-	// left alone: somebody has set it.
+	// Since is a file, or empty. A partition that was overridden after that file was written, and has one of States again, is left
+	// alone: its state was set by hand.
 	Since string
 	// Exclusive is the File of another Override, which this one must not take for an administrator. Set and Restore return
 	// ErrExcluded while it exists.
 	Exclusive string
-	// Holder is for what partitions are overridden, such as a revision, empty for nothing in particular. Restore does nothing while
-	// they are for another holder as well, which Set was called for in the time HeldFor.
+	// Holder names the reason of the override, such as a revision; it may be empty. Restore does nothing while another holder also
+	// overrides partitions, which called Set within HeldFor.
 	Holder  string
 	HeldFor time.Duration
 	// File remembers the partitions. It is in StateSaveLocation, so that every agent of the cluster finds it, and exists
 	// only while partitions are overridden.
 	File string
-	// Saved is the file in which slurmctld saves the states of partitions, in the folder of File. If it is given, Restore keeps
-	// what it has set until slurmctld has saved that, for RestoreLost.
+	// Saved is the file where slurmctld saves the states of partitions, in the folder of File. If it is set, Restore keeps a record
+	// for RestoreLost until slurmctld has saved the restored states.
 	Saved string
-	// volumeTime returns the time of the volume with File, nil for that of a new file.
+	// volumeTime returns the time of the volume with File. nil uses the time of a new file.
 	volumeTime func() (time.Time, error)
 }
 
 // ErrExcluded reports that another Override is at work.
 var ErrExcluded = errors.New("partitions are closed for a reconfigure")
 
-// Set overrides those of the named partitions that have one of the States. After an error the others may be overridden; Restore
-// gives them their state back.
+// Set overrides the named partitions that have one of the States. After an error, some may be overridden; Restore restores their
+// state.
 func (o Override) Set(ctx context.Context, names []string) error {
 	end, err := takeTurn(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func (o Override) isWrittenSince(path string) bool {
 	return err == nil && overridden && age <= time.Since(earlier.ModTime())
 }
 
-// exclusiveStates returns the states of all partitions, of which the other Override has set none.
+// exclusiveStates returns the states of all partitions, without the partitions that the other Override has set.
 func (o Override) exclusiveStates(ctx context.Context) (map[string]string, error) {
 	if o.isExcluded() {
 		return nil, ErrExcluded
@@ -102,8 +102,8 @@ func (o Override) isExcluded() bool {
 	return o.Exclusive != "" && !errors.Is(err, os.ErrNotExist)
 }
 
-// Restore gives the overridden partitions their state back, but for those to keep. A partition whose state somebody has
-// changed meanwhile keeps that. It does nothing if no partition is overridden.
+// Restore restores the state of the overridden partitions, except the ones to keep. A partition whose state was changed meanwhile
+// keeps the new state. It does nothing if no partition is overridden.
 func (o Override) Restore(ctx context.Context, keep ...string) error {
 	if _, err := os.Stat(o.File); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -151,8 +151,8 @@ func (o Override) Restore(ctx context.Context, keep ...string) error {
 	return nil
 }
 
-// noteProgress keeps the partitions that a Restore which failed has left, of those that were due and those to keep. One that somebody
-// closes after it was restored stays closed so. File does not look younger: Watch goes on at once.
+// noteProgress records the partitions that a failed Restore has left, both due ones and ones to keep. A partition that is closed by
+// hand after it was restored stays closed. File keeps its age, so that Watch continues at once.
 func (o Override) noteProgress(started time.Time, left, due, done map[string]string) error {
 	if len(done) == 0 {
 		return nil
@@ -176,8 +176,9 @@ func (o Override) stillOverridden(own, states map[string]string) map[string]stri
 	return out
 }
 
-// remembered returns the states that overridden partitions had, nil if none is overridden. If the file is damaged, these are
-// all in the overriding state: a partition that stays closed for good is worse than one that an administrator closes again.
+// remembered returns the earlier states of the overridden partitions, or nil if none is overridden. If the file is damaged, it
+// returns all partitions in the overriding state: a partition that stays closed for good is worse than one that an administrator
+// closes again.
 func (o Override) remembered(states map[string]string) (map[string]string, error) {
 	set, err := record(o.File).read()
 	if !errors.Is(err, errDamaged) {
@@ -200,8 +201,8 @@ func (o Override) isOverridden() bool {
 	return err == nil
 }
 
-// Age returns how long ago the file was written, and false if no partition is overridden. The time is that of the file's volume:
-// a file server may have another clock than this machine. A clock that was set back does not make the file younger.
+// Age returns how long ago the file was written, and false if no partition is overridden. It uses the time of the file's volume: a
+// file server's clock may differ from this machine's. A clock that was set back does not make the file younger.
 func (o Override) Age() (time.Duration, bool) {
 	info, err := os.Stat(o.File)
 	if err != nil {
@@ -210,7 +211,7 @@ func (o Override) Age() (time.Duration, bool) {
 	return o.now().Sub(info.ModTime()).Abs(), true
 }
 
-// now returns the time of the volume, or that of this machine if the volume takes no file.
+// now returns the time of the volume, or this machine's time if the volume is not writable.
 func (o Override) now() time.Time {
 	volumeTime := o.volumeTime
 	if volumeTime == nil {

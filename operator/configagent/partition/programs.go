@@ -25,15 +25,15 @@ const (
 	Inactive = "INACTIVE"
 )
 
-// Programs are the programs of Slurm. They act as the user of the agent, who is privileged in Slurm.
+// Programs runs Slurm's programs as the user of the agent, who is privileged in Slurm.
 type Programs struct {
 	// Scontrol is scontrol. The other programs are beside it.
 	Scontrol string
-	// Execute runs a program and returns what it prints, nil to start a process.
+	// Execute runs a program and returns its output. nil starts a process.
 	Execute func(ctx context.Context, program string, args ...string) (string, error)
 }
 
-// shownPartition is what matters of a line of "scontrol --oneliner show partitions". A name may contain spaces.
+// shownPartition matches the name and the state in a line of "scontrol --oneliner show partitions". A name may contain spaces.
 var shownPartition = regexp.MustCompile(`(?m)^PartitionName=(.+?) AllowGroups=.* State=(\S+)`)
 
 // States returns the states of all partitions by name, the hidden ones too.
@@ -58,9 +58,9 @@ func (p Programs) SetState(ctx context.Context, partition, state string) error {
 // statesPerRead is how many partitions SetStates sets until it reads their states again. A call of scontrol takes 20 ms.
 const statesPerRead = 16
 
-// SetStates sets the states of partitions, and returns those that it has set. One that cannot be set is an error, and the others
-// are set nevertheless while slurmctld answers. If it is given the states from which partitions are changed, it leaves those alone
-// that somebody changes while it sets others.
+// SetStates sets the states of partitions, and returns the ones that it set. A partition that cannot be set is an error; the
+// others are set nevertheless while slurmctld answers. from may have the current states: SetStates then skips a partition whose
+// state changes while it sets others.
 func (p Programs) SetStates(ctx context.Context, states, from map[string]string) (set map[string]string, err error) {
 	set = map[string]string{}
 	failed, now := 0, from
@@ -93,11 +93,12 @@ func (p Programs) SetStates(ctx context.Context, states, from map[string]string)
 	return set, err
 }
 
-// shownHidden is the option Hidden of a partition, in a line as that of shownPartition.
+// shownHidden matches the option Hidden of a partition in the same kind of line as shownPartition.
 var shownHidden = regexp.MustCompile(`(?m)^PartitionName=(.+?) AllowGroups=.* Hidden=(YES|NO) `)
 
-// CheckPrivilege returns an error if the user of the agent may not change partitions. It sets Hidden of one to what it is: an
-// update of nothing is not sent to slurmctld, and one of the state could undo what another agent does at the same time.
+// CheckPrivilege returns an error if the user of the agent may not change partitions. It sets Hidden of one partition to its
+// current value: scontrol does not send an empty update, and an update of the state could undo what another agent does at the same
+// time.
 func (p Programs) CheckPrivilege(ctx context.Context) error {
 	shown, err := p.Run(ctx, "scontrol", "--all", "--oneliner", "show", "partitions")
 	if err != nil {
@@ -129,7 +130,7 @@ func (p Programs) StartTime(ctx context.Context) (time.Time, error) {
 	return time.ParseInLocation("2006-01-02T15:04:05", at[1], time.Local)
 }
 
-// Run returns what a program prints. What it says of a failure is the error.
+// Run returns the output of a program. Its error output is the error.
 func (p Programs) Run(ctx context.Context, program string, args ...string) (string, error) {
 	if p.Execute != nil {
 		return p.Execute(ctx, program, args...)

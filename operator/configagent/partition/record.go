@@ -16,7 +16,7 @@ type record string
 // errDamaged reports that a record exists but is not readable.
 var errDamaged = errors.New("the record of partitions is damaged")
 
-// read returns the states, nil if there is no file. Older agents wrote a list of the partitions that were UP.
+// read returns the states, or nil without a file. Older agents wrote a list of the partitions that were UP.
 func (r record) read() (map[string]string, error) {
 	text, err := os.ReadFile(string(r))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +52,7 @@ func (r record) write(states map[string]string) error {
 	return nil
 }
 
-// remove removes the file, if there is one.
+// remove removes the file, if it exists.
 func (r record) remove() error {
 	if err := os.Remove(string(r)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forgetting the states of partitions: %w", err)

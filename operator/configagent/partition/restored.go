@@ -13,15 +13,15 @@ import (
 
 // restored are the states that Restore has set and that slurmctld may not have saved yet.
 type restored struct {
-	// Started is when the slurmctld that was told of them has started, by its own clock; zero if it did not say.
+	// Started is when the slurmctld that received the states started, by its own clock. Zero means unknown.
 	Started time.Time `json:"started,omitzero"`
 	// States are the states by partition.
 	States map[string]string `json:"states"`
 }
 
 const (
-	// saveDelay is longer than slurmctld takes to save what it was told, and saving how long it takes to write a file: one that
-	// is written this soon after Restore may have some of the states only.
+	// saveDelay is longer than slurmctld waits before it saves a change. saving is the time that it takes to write a file: a file
+	// written this soon after Restore may contain only some of the states.
 	saveDelay = 10 * time.Second
 	saving    = time.Second
 )
@@ -84,8 +84,8 @@ func (o Override) forgetRestored() error {
 	return record(o.restoredFile()).remove()
 }
 
-// adoptLost adds to set the partitions that have lost their state since RestoreLost has looked, because slurmctld has been killed
-// and started again: Restore will give it back. What the slurmctld of Restore shows was set by somebody, and stays.
+// adoptLost adds to set the partitions that lost their state since RestoreLost looked, because slurmctld was killed and restarted:
+// Restore will restore it. A state that the slurmctld of Restore shows was set by hand, and stays.
 func (o Override) adoptLost(ctx context.Context, states, set map[string]string) error {
 	if o.Saved == "" {
 		return nil
@@ -94,7 +94,7 @@ func (o Override) adoptLost(ctx context.Context, states, set map[string]string) 
 	if err != nil || len(kept.States) == 0 {
 		return err
 	}
-	// The states are older than this answer, so they are those of the same slurmctld if this one is.
+	// The states are older than this answer. If this slurmctld is the one of Restore, the states are its own too.
 	started, err := o.Programs.StartTime(ctx)
 	if err != nil {
 		return err
@@ -106,9 +106,9 @@ func (o Override) adoptLost(ctx context.Context, states, set map[string]string) 
 	return nil
 }
 
-// RestoreLost gives partitions their state back once more if another slurmctld serves than at Restore, with states that were
-// saved before: slurmctld saves some seconds after a change, and may be killed meanwhile. It does nothing once slurmctld has
-// saved them, nor while partitions are overridden again.
+// RestoreLost restores the states once more if another slurmctld serves than at Restore, with states that were saved before Restore:
+// slurmctld saves some seconds after a change, and may be killed meanwhile. It does nothing once slurmctld has saved the states, or
+// while partitions are overridden again.
 func (o Override) RestoreLost(ctx context.Context) error {
 	if o.isOverridden() {
 		return nil
@@ -135,8 +135,8 @@ func (o Override) RestoreLost(ctx context.Context) error {
 	return o.restoreAgain(ctx, restored{started, kept.States})
 }
 
-// recovered returns when the slurmctld that serves has recovered its state, by the clock of Saved, and zero if that is unknown:
-// slurmctld then writes the file last_config_lite, and at no other time (measured: docs/development/slurm.md, "A killed slurmctld").
+// recovered returns when the serving slurmctld recovered its state, by the clock of Saved, or zero if that is unknown. slurmctld writes
+// the file last_config_lite then, and at no other time (measured: docs/development/slurm.md, "A killed slurmctld").
 func (o Override) recovered() time.Time {
 	info, err := os.Stat(filepath.Join(filepath.Dir(o.Saved), "last_config_lite"))
 	if err != nil {
@@ -145,14 +145,14 @@ func (o Override) recovered() time.Time {
 	return info.ModTime()
 }
 
-// isOfRestore reports whether the slurmctld that serves is the one that Restore has told, at a time, of the kept states. Two of them may
+// isOfRestore reports whether the serving slurmctld is the one that received the kept states from Restore at a time. Two slurmctlds may
 // have started in one second, the precision of started.
 func (o Override) isOfRestore(kept restored, at, started time.Time) bool {
 	return started.Equal(kept.Started) && !o.recovered().After(at)
 }
 
-// isSaved reports whether the slurmctld of Restore has saved all that Restore has set. started is when the one that serves has
-// started.
+// isSaved reports whether the slurmctld of Restore has saved all states that Restore set. started is the start of the serving
+// slurmctld.
 func (o Override) isSaved(kept restored, at, started time.Time) bool {
 	info, err := os.Stat(o.Saved)
 	if err != nil || !info.ModTime().After(at) {
@@ -161,8 +161,8 @@ func (o Override) isSaved(kept restored, at, started time.Time) bool {
 	if o.isOfRestore(kept, at, started) {
 		return o.now().Sub(at).Abs() >= saveDelay
 	}
-	// The one that serves has lost the states itself if it has saved them since. It says when it has started to the second alone,
-	// and may have saved them in that second before it has executed itself again.
+	// The serving slurmctld lost the states itself if it saved them since its start. Its start is known to the second only; it may have
+	// saved them in that second before it executed itself again.
 	begun := started
 	if recovered := o.recovered(); recovered.After(at) {
 		begun = recovered
@@ -170,7 +170,7 @@ func (o Override) isSaved(kept restored, at, started time.Time) bool {
 	return info.ModTime().After(at.Add(saving)) && info.ModTime().Before(begun)
 }
 
-// restoreAgain sets the states of partitions that have the overriding state, and keeps what it has set in its turn.
+// restoreAgain sets the partitions that have the overriding state, and records what it set.
 func (o Override) restoreAgain(ctx context.Context, kept restored) error {
 	states, err := o.Programs.States(ctx)
 	if err != nil {

@@ -2,11 +2,11 @@ package partition
 
 import "context"
 
-// turn has a value while states of partitions are changed. It is one for the process, whose Watches run beside what gives slurmctld
-// a revision: what one reads of a record and of slurmctld must still hold when it sets a state.
+// turn has a value while states of partitions are changed. The process has one: its Watches run while another goroutine gives
+// slurmctld a revision. What is read from a record and from slurmctld must still hold when a state is set.
 var turn = make(chan struct{}, 1)
 
-// takeTurn waits until nobody else in this process changes states of partitions, until the returned function is called.
+// takeTurn waits until no other goroutine changes states of partitions, and keeps the turn until the returned function is called.
 func takeTurn(ctx context.Context) (end func(), err error) {
 	select {
 	case turn <- struct{}{}:

@@ -6,23 +6,22 @@ import (
 
 // Daemon is a daemon whose configuration trials check.
 type Daemon struct {
-	// Name is that of the program, and Conf that of its configuration file.
+	// Name is the name of the program, and Conf the name of its configuration file.
 	Name, Conf string
 	// NewConf returns the configuration file of a trial, where files are all its files that are no keys. Each line of the
 	// original has its number, so that messages of the daemon name the right one.
 	NewConf func(files map[string]string, s Settings) string
 	// newRewriter returns what a trial has instead of the lines of its configuration, where files are as for NewConf.
 	newRewriter func(files map[string]string) lineRewriter
-	// CheckFiles returns an error that names what the configuration refers to and what is not among its files, which are no
-	// keys.
+	// CheckFiles returns an error that names missing files that the configuration refers to. files contains no keys.
 	CheckFiles func(files map[string]string) error
-	// acceptedText is in the log of a daemon that has read its configuration and goes on.
+	// acceptedText is in the log of a daemon that has read its configuration and continues.
 	acceptedText string
 	// Serves is whether a daemon whose log has acceptedText may still end, and answers on its port when it does not.
 	Serves bool
 }
 
-// Arguments returns those of the daemon in the foreground, with the slurm.conf of the trial.
+// Arguments returns the arguments of the daemon in the foreground, with the slurm.conf of the trial.
 func (d Daemon) Arguments(slurmConf string) []string {
 	if d.Conf == "slurm.conf" {
 		return []string{"-D", "-f", slurmConf}
@@ -30,7 +29,7 @@ func (d Daemon) Arguments(slurmConf string) []string {
 	return []string{"-D"}
 }
 
-// ConfsWithIncluded returns the configuration file and the files that it includes, as they are.
+// ConfsWithIncluded returns the configuration file and the files that it includes, unchanged.
 func (d Daemon) ConfsWithIncluded(files map[string]string) map[string]string {
 	out := map[string]string{d.Conf: files[d.Conf]}
 	for _, s := range slurmconf.ParseFiles(files, files[d.Conf]) {
@@ -43,7 +42,7 @@ func (d Daemon) ConfsWithIncluded(files map[string]string) map[string]string {
 
 // Trial is one start of a daemon.
 type Trial struct {
-	// Confs are its configuration file and the files that it includes, and those of gres.conf whose lines differ in the trial.
+	// Confs are the configuration file, the files that it includes, and files of gres.conf whose lines differ in the trial.
 	Confs map[string]string
 	// Checked is the name of the file whose lines refusals name.
 	Checked string
@@ -76,8 +75,8 @@ func Slurmctld() Daemon {
 		acceptedText: "Running as primary controller", Serves: true}
 }
 
-// Slurmdbd returns what a trial of slurmdbd is. It reads everything before it connects to its database,
-// of which the trial has none.
+// Slurmdbd returns the trial of slurmdbd. slurmdbd reads everything before it connects to its database, which the trial does
+// not have.
 func Slurmdbd() Daemon {
 	return Daemon{Name: "slurmdbd", Conf: "slurmdbd.conf", NewConf: SlurmdbdConf, newRewriter: rewriteSlurmdbdConf,
 		CheckFiles: CheckSlurmdbdConf, acceptedText: "The database must be up when starting the MYSQL plugin"}

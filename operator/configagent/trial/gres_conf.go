@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// gresConf is the name of the file with the GRES of nodes. A slurmd ends at a reconfigure if it cannot read it, and
-// slurmctld reads it only for nodes in a cloud: of the lines of other nodes it checks the syntax alone.
+// gresConf is the name of the file with the GRES of nodes. A slurmd that cannot read it ends at a reconfigure. slurmctld reads it
+// only for cloud nodes, and checks only the syntax of the other nodes' lines.
 const gresConf = "gres.conf"
 
 // isGresReadable reports whether there is a gres.conf that includes no file which only workers have.
@@ -21,8 +21,8 @@ func isGresReadable(files map[string]string) bool {
 // trialNode is the name of a node in a cloud that a trial has, and of those with the lines of other nodes the first part.
 const trialNode = "slurmtide-trial"
 
-// gresTrials returns trials in which slurmctld reads gres.conf: as a node that no line names, and as one node of each distinct set of
-// lines with a NodeName. Nodes with another AutoDetect have a trial of their own, because slurmctld of 24.11 refuses two of them.
+// gresTrials returns trials in which slurmctld reads gres.conf: as a node that no line names, and as one node per distinct set of
+// lines with a NodeName. Nodes with another AutoDetect get their own trial, because slurmctld of 24.11 refuses two values.
 func gresTrials(confs, files map[string]string) []Trial {
 	copies := copyGresNodes(slurmconf.ParseFiles(files, files[gresConf]))
 	kinds := slices.Sorted(maps.Keys(copies.byAutoDetect))
@@ -45,8 +45,8 @@ func gresTrials(confs, files map[string]string) []Trial {
 	return out
 }
 
-// nodeLines returns the lines of slurm.conf with which slurmctld reads gres.conf: nodes in a cloud, with as many CPUs as
-// any Cores of gres.conf need, and a place for them. slurmctld looks for no device of such nodes.
+// nodeLines returns the lines of slurm.conf that make slurmctld read gres.conf: cloud nodes with enough CPUs for any Cores of
+// gres.conf. If MaxNodeCount is set, it is raised to fit them. slurmctld looks for no device of such nodes.
 func nodeLines(files map[string]string, names []string) string {
 	var out strings.Builder
 	hasCount := slices.ContainsFunc(slurmconf.ParseFiles(files, files["slurm.conf"]), func(s slurmconf.Setting) bool {

@@ -11,9 +11,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// gresNode is what lines of gres.conf with a NodeName say of a node.
+// gresNode collects the lines of gres.conf with a NodeName for one node.
 type gresNode struct {
-	// options are those of its lines, without NodeName. Nodes with the same options need one trial.
+	// options are the options of its lines, without NodeName. Nodes with the same options need one trial.
 	options strings.Builder
 	// autoDetect are its values of AutoDetect, in lower case.
 	autoDetect string
@@ -90,7 +90,7 @@ func readGresNodes(settings []slurmconf.Setting) map[string]*gresNode {
 // nodeName is where the value of a NodeName begins.
 var nodeName = regexp.MustCompile(`(?i)(^|\s)NodeName\s*[-+*/]?=\s*"?`)
 
-// texts returns gres.conf and the files that it includes, by name, in which the copies have the lines of their nodes.
+// texts returns gres.conf and the files that it includes, by name. The copies have the lines of their nodes.
 func (c nodeCopies) texts(files map[string]string) map[string]string {
 	out := map[string]string{}
 	for at := range c.byLine {

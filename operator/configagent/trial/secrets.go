@@ -11,11 +11,11 @@ import (
 // quotedLength is how many bytes of a secret in a row a message may contain by chance.
 const quotedLength = 6
 
-// hiddenReason takes the place of a message that quotes a secret.
+// hiddenReason replaces a message that quotes a secret.
 const hiddenReason = "the message of Slurm is not shown, because it quotes a key or a password"
 
-// HideSecrets returns a reason, or a text in its place if it quotes the content of a key or the value of a password, where
-// keys are the contents of the files that are keys and files are the others.
+// HideSecrets returns the reason, or hiddenReason if the reason quotes the content of a key or the value of a password.
+// keys are the contents of the key files, files the other files.
 func HideSecrets(reason string, keys, files map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		if isQuoted(reason, name, keys[name]) {

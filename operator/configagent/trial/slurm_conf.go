@@ -18,16 +18,16 @@ type Settings struct {
 	Port int
 }
 
-// replacedOptions are the options, in lower case, that the trial does not take from the
-// configuration: it must reach neither the database nor nodes nor other slurmctlds, run no program,
-// and write where nobody else does. Slurm parses their values before (package configagent).
+// replacedOptions are the options, in lower case, that the trial replaces. It must not reach the database, nodes or other
+// slurmctlds, must run no program, and must write to its own folders. Slurm parses their values before (package
+// configagent).
 var replacedOptions = []string{"slurmctldhost", "slurmctldaddr", "slurmctldport", "slurmctldpidfile", "slurmctldlogfile",
 	"slurmctlddebug", "slurmctldsyslogdebug", "statesavelocation", "authinfo", "accountingstoragehost",
 	"accountingstoragebackuphost", "accountingstorageport", "slurmdtimeout", "suspendtime", "healthcheckinterval",
 	"healthcheckprogram", "slurmctldprimaryonprog", "slurmctldprimaryoffprog"}
 
-// replacedValues are the values of options, in lower case, with which slurmctld looks for a database at its start. Other
-// values, such as a plugin that does not exist, are tried.
+// replacedValues are the values of options, in lower case, that make slurmctld look for a database at its start. Other
+// values, such as a missing plugin, are tried.
 var replacedValues = map[string]string{
 	"accountingstoragetype": "accounting_storage/slurmdbd",
 	"jobcomptype":           "jobcomp/mysql",

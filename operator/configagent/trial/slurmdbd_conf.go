@@ -8,13 +8,12 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// replacedSlurmdbdOptions are the options of slurmdbd.conf, in lower case, that a trial does not take from the
-// configuration: it must not reach the database, know its password, or write where the running slurmdbd
-// does. Other lines, such as that of DbdPort, are kept, so that slurmdbd checks their values, and lines at the end replace them.
+// replacedSlurmdbdOptions are the options of slurmdbd.conf, in lower case, that a trial replaces. It must not reach the
+// database, know its password, or write where the running slurmdbd does. Other lines, such as DbdPort, are kept, so that
+// slurmdbd checks their values, and lines at the end replace them.
 var replacedSlurmdbdOptions = []string{"authinfo", "logfile", "storagebackuphost", "storagepass"}
 
-// silentLevels are the values of DebugLevel, in lower case, with which slurmdbd does not log errors, by which the
-// trial sees what it does.
+// silentLevels are the values of DebugLevel, in lower case, at which slurmdbd does not log errors. The trial needs the errors.
 var silentLevels = []string{"quiet", "fatal", "0", "1"}
 
 // SlurmdbdConf returns the slurmdbd.conf of a trial. Each line of the original has its number. At its

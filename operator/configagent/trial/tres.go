@@ -12,7 +12,7 @@ type tresNames map[string]bool
 // builtIn is a TRES that slurmctld knows without slurmdbd. A list or weights may have it more than once.
 const builtIn = "cpu"
 
-// readTRES returns the TRES of settings that have slurmdbd, and nil for others: slurmctld without slurmdbd ends with such a TRES.
+// readTRES returns the TRES of settings with slurmdbd, and nil otherwise: slurmctld without slurmdbd ends with such a TRES.
 func readTRES(settings []slurmconf.Setting) tresNames {
 	list, storage := "", ""
 	for _, s := range settings {

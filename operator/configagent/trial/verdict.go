@@ -9,19 +9,18 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// Verdict is what the log of a trial says.
+// Verdict is the result of a trial's log.
 type Verdict int
 
 // The verdicts.
 const (
 	// Undecided is of a daemon that is still starting.
 	Undecided Verdict = iota
-	// Accepted is of one that has read its configuration and goes on.
+	// Accepted: the daemon read its configuration and continues.
 	Accepted
-	// Refused is of one that ends because of its configuration.
+	// Refused: the daemon ended because of its configuration.
 	Refused
-	// Impeded is of one that ends because of its surroundings, such as a full disk, with which it says nothing about its
-	// configuration.
+	// Impeded: the daemon ended because of its surroundings, such as a full disk. The configuration is undecided.
 	Impeded
 )
 
@@ -33,7 +32,7 @@ var impediments = []string{"Address already in use", "No space left on device", 
 	"Read-only file system", "failed to map segment from shared object", "Incorrect permissions on state save loc",
 	"Unable to listen to file descriptors"}
 
-// nameImpediments are texts of gai_strerror(3). slurmctld goes on after most of them, and an error that follows is another one.
+// nameImpediments are texts of gai_strerror(3). slurmctld continues after most of them, so a following error has another cause.
 var nameImpediments = []string{"Temporary failure in name resolution", "Name or service not known",
 	"No address associated with hostname"}
 
@@ -53,7 +52,7 @@ func containsAny(lines, texts []string) bool {
 // maxReasonLines is how many lines of a log explain a refusal.
 const maxReasonLines = 4
 
-// ReadLog returns what the log of a trial says and, if the daemon ends, the lines that say why, in one line.
+// ReadLog returns the verdict of a trial's log and, if the daemon ends, the lines with the reason, in one line.
 func (d Daemon) ReadLog(log string) (Verdict, string) {
 	lines := logLines(log)
 	var before []string
@@ -75,8 +74,8 @@ func (d Daemon) ReadLog(log string) (Verdict, string) {
 	return Undecided, ""
 }
 
-// Explain returns the lines of a log that say why the daemon does not start: its last errors, or its
-// last line if it has none.
+// Explain returns the lines of a log with the reason why the daemon does not start: its last errors, or its last line without
+// errors.
 func (d Daemon) Explain(log string) string {
 	lines := logLines(log)
 	var reasons []string
@@ -120,8 +119,8 @@ func logLines(log string) []string {
 	return out
 }
 
-// uninformative are parts of errors that only say that there was another one, or are of the trial
-// itself: its state is empty, and its image sends no mail.
+// uninformative are parts of errors that only refer to another error, or come from the trial itself: its state is empty, and
+// its image sends no mail.
 var uninformative = []string{"Unable to process configuration file", "Could not open/read/parse slurmdbd.conf",
 	"mysql_real_connect failed", "The database must be up", "Could not open", "NOTE: Trying backup",
 	"not running a supported accounting_storage plugin", "Configured MailProg is invalid",
@@ -137,9 +136,9 @@ var hasLine = regexp.MustCompile(`\bline \d+`)
 // word matches what a reason may quote from a line of the configuration file.
 var word = regexp.MustCompile(`[A-Za-z_][\w.-]+|"[^"]+"`)
 
-// Locate returns a reason with the line of the configuration file with a name and a text to which it refers. Daemons name most
-// lines only by what is wrong with them, so the line is the one that shares the most words with the reason,
-// among equals the last one: the user's lines follow the operator's.
+// Locate adds to a reason the matching line of the configuration file with the given name and text. Daemons identify most lines
+// only by their fault. So Locate picks the line that shares the most words with the reason, and the last of equals: the user's
+// lines follow the operator's.
 func Locate(name, text, reason string) string {
 	if hasLine.MatchString(reason) {
 		return reason
