@@ -2,7 +2,7 @@ package plan
 
 import "time"
 
-// Verb is what a step does.
+// Verb is the kind of a step.
 type Verb string
 
 // Verbs of steps.
@@ -15,7 +15,7 @@ const (
 	Annotate Verb = "annotate"
 	// Drain drains SlurmName, with Reason.
 	Drain Verb = "drain"
-	// AddDrain adds DRAIN to SlurmName, which somebody else set DOWN or FAIL. Their reason stays.
+	// AddDrain adds DRAIN to SlurmName, which others set DOWN or FAIL. Their reason stays.
 	AddDrain Verb = "add-drain"
 	// Undrain undoes our drain of SlurmName.
 	Undrain Verb = "undrain"
@@ -23,7 +23,7 @@ const (
 	Resume Verb = "resume"
 	// ClearReason removes our reason from SlurmName, which is in service.
 	ClearReason Verb = "clear-reason"
-	// ClearPod removes the pod from the comment of SlurmName, which has none any more.
+	// ClearPod removes the pod from the comment of SlurmName, which no longer has one.
 	ClearPod Verb = "clear-pod"
 	// DeletePod deletes Pod if it is still as it was observed.
 	DeletePod Verb = "delete"
@@ -40,8 +40,8 @@ const (
 	AdoptRecords Verb = "adopt-records"
 )
 
-// Precondition is what a read of the Slurm node right before the step must show. Since the reading
-// that the plan is based on, somebody may have drained the node, or a job may have started.
+// Precondition is what a read of the Slurm node right before the step must show. Since the reading of the plan, an administrator may
+// have drained the node, or a job may have started.
 type Precondition string
 
 // Preconditions of steps.
@@ -59,18 +59,17 @@ const (
 	PreconditionFault Precondition = "out of service for a fault"
 	// PreconditionRebooting: slurmctld asked to reboot the node, which has no work.
 	PreconditionRebooting Precondition = "rebooting"
-	// PreconditionHeld: somebody else took the node out of service.
+	// PreconditionHeld: others took the node out of service.
 	PreconditionHeld Precondition = "out of service by others"
 	// PreconditionUnregistered: Slurm does not know the node, or only as FUTURE.
 	PreconditionUnregistered Precondition = "unregistered"
 	// PreconditionNameFree: no slurmd runs with the node's name, or it is drained and has no work.
 	PreconditionNameFree Precondition = "name free"
-	// PreconditionJoinable: as PreconditionNameFree, and the record, if there is one, accepts a worker of the NodeSet's shape
-	// and has its GRES.
+	// PreconditionJoinable: as PreconditionNameFree; an existing record accepts a worker of the NodeSet's shape and has its GRES.
 	PreconditionJoinable Precondition = "joinable"
 	// PreconditionUndrained: the node is not drained, and others did not set it DOWN or FAIL.
 	PreconditionUndrained Precondition = "undrained"
-	// PreconditionDownByOthers: somebody else set the node DOWN or FAIL, and it has no DRAIN.
+	// PreconditionDownByOthers: others set the node DOWN or FAIL, and it has no DRAIN.
 	PreconditionDownByOthers Precondition = "down by others"
 	// PreconditionFuture: the node is FUTURE.
 	PreconditionFuture Precondition = "future"
@@ -141,7 +140,7 @@ func (r *Record) isNameFree() bool {
 type Step struct {
 	Verb Verb
 	Slot Slot
-	// Revision is what a new worker or its record is created from: the newest, or the one that its ordinal keeps.
+	// Revision is the source of a new worker or its record: the newest revision, or the one that its ordinal keeps.
 	Revision     string
 	Pod, UID     string
 	SlurmName    string
@@ -156,9 +155,8 @@ type Step struct {
 	Names  []string
 }
 
-// IsMetBy reports whether the record meets the precondition of the step, and has no other fault than the one that the step
-// ends; nil stands for a node that Slurm does not know. A record that has got a comment of others meets none, unless a worker
-// has it.
+// IsMetBy reports whether the record meets the precondition of the step, and has no fault besides the one that the step ends. nil
+// stands for a node that Slurm does not know. A record that has since got a foreign comment meets none, unless a worker has it.
 func (s *Step) IsMetBy(r *Record) bool {
 	if r != nil && r.ForeignComment && s.Pod == "" {
 		return false
@@ -169,25 +167,25 @@ func (s *Step) IsMetBy(r *Record) bool {
 	return s.Precondition.IsMetBy(r) && (s.FaultAt.IsZero() || r != nil && r.FaultAt.Equal(s.FaultAt))
 }
 
-// BlockReason is why a worker that is to be removed stays although no work on it is known.
+// BlockReason is the reason why a worker to remove stays although no work on it is known.
 type BlockReason string
 
-// Reasons for which a worker stays.
+// Reasons that keep a worker.
 const (
 	// NotBlocked: nothing but its drain or its work delays the worker.
 	NotBlocked BlockReason = ""
-	// BlockedByStaleReading: there is no fresh reading of Slurm.
+	// BlockedByStaleReading: no fresh reading of Slurm exists.
 	BlockedByStaleReading BlockReason = "unread"
 	// BlockedByRegistration: the worker is not registered with Slurm.
 	BlockedByRegistration BlockReason = "unregistered"
 )
 
-// Wait is a worker that is to be removed and cannot be removed yet.
+// Wait is a worker to remove that cannot be removed yet.
 type Wait struct {
 	Pod, SlurmName string
 	Cause          string
-	// Message explains the wait to people. BlockReason is what else than work keeps the worker. Job
-	// is the last of its Jobs to end, at Until when its time limit ends; zero if it is not known.
+	// Message explains the wait to users. BlockReason is set if something other than work keeps the worker. Job is the last of its Jobs
+	// to end, and Until is its time limit; both are zero if unknown.
 	Message     string
 	BlockReason BlockReason
 	Job         uint32
@@ -222,7 +220,7 @@ type Actions struct {
 	// LostBySlurm are the pods whose slurmd was registered and whose record Slurm has lost since. They may
 	// have jobs that slurmctld lost, so they stay.
 	LostBySlurm []string
-	// AskedByHand are the pods in LostBySlurm without an agent: somebody must ask their slurmd to register again.
+	// AskedByHand are the pods in LostBySlurm without an agent: a user must ask their slurmd to register again.
 	AskedByHand []string
 	// OwnerUnknown are the Slurm nodes that respond, or have a comment of others, and no owner in it. No worker
 	// is created with their names.
@@ -230,7 +228,7 @@ type Actions struct {
 	// Taken are the Slurm nodes without a pod on which slurmd may still run. No worker is created with
 	// their names, and their claims are kept.
 	Taken []string
-	// Displaced reports that workers are deleted whose Slurm node belongs to somebody else, before their slurmd runs.
+	// Displaced reports that workers are deleted before their slurmd runs, because others own their Slurm node.
 	Displaced bool
 	// Reserved are the names that workers would have, and that slurm.conf gives to something else.
 	Reserved []string
@@ -238,16 +236,16 @@ type Actions struct {
 	Namesakes []Namesake
 	// InvalidNames are the Kubernetes nodes without a worker whose Slurm node name is invalid.
 	InvalidNames []string
-	// KeptNames are the names with which workers cannot be created, because workers of other ordinals keep them.
+	// KeptNames are the names that workers of other ordinals keep, so that no worker can be created with them.
 	KeptNames []KeptName
 	// AwaitsReading reports that a pod has just disappeared, and that only the next reading of Slurm
 	// shows whether its name is taken.
 	AwaitsReading bool
-	// Surplus are the FUTURE records that the NodeSet does not want any more; none while it is being deleted. KeptRecords
-	// are those that should be deleted and stay, with the reason.
+	// Surplus are the FUTURE records that the NodeSet no longer wants; empty while it is being deleted. KeptRecords are the records
+	// that should be deleted but stay, with the reason.
 	Surplus     Surplus
 	KeptRecords map[string]string
-	// OldShapes are the wanted FUTURE records of another shape that stay as they are, with the reason.
+	// OldShapes are the wanted FUTURE records that keep another shape, with the reason.
 	OldShapes map[string]string
 	// SlurmCluster is the change to what the NodeSet records of the Slurm cluster that its workers
 	// joined.

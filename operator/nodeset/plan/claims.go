@@ -13,7 +13,7 @@ type Claim struct {
 	SlurmName string
 	// InUse reports that a pod of the NodeSet uses the claim.
 	InUse bool
-	// ClaimRetention is what the claim itself says.
+	// ClaimRetention is the policy recorded on the claim.
 	ClaimRetention
 	// Deleting reports that the claim has a deletion timestamp.
 	Deleting bool
@@ -31,8 +31,8 @@ type ClaimRetention struct {
 type ClaimChange struct {
 	Claim  string
 	Delete bool
-	// SlurmName is the Slurm node that must meet PreconditionNameFree right before the claim is deleted: it may be missing
-	// from the reading alone, while a job runs on it. It is empty if it is not known.
+	// SlurmName is the Slurm node that must meet PreconditionNameFree right before the claim is deleted: only this reading may
+	// lack it, while a job runs on it. It is empty if unknown.
 	SlurmName string
 	Retention ClaimRetention
 }
@@ -65,8 +65,8 @@ func (p *Planner) planClaims(now time.Time, desired *Desired, observed *Observat
 	return append(changed, deleted...)
 }
 
-// lostNames returns the Slurm nodes of the workers whose records Slurm lost. Nothing in Slurm would show that one still runs if
-// its pod disappeared, so its claims are kept until it is registered again.
+// lostNames returns the Slurm nodes of the workers whose records Slurm lost. If such a pod disappeared, nothing in Slurm would
+// show whether its slurmd still runs, so its claims are kept until it registers again.
 func lostNames(observed *Observation, actions *Actions) map[string]bool {
 	pods, out := map[string]bool{}, map[string]bool{}
 	for _, pod := range actions.LostBySlurm {
@@ -99,10 +99,9 @@ func (policy ClaimRetention) appliedTo(c Claim) ClaimRetention {
 	}
 }
 
-// mayDeleteClaims reports whether the reading is fresh and rules out a clash with another Slurm cluster or
-// NodeSet. During a clash, and before the first reading, nothing is deleted: the workers that are
-// missing may be the ones that the clash keeps from being created. A list of jobs that is not of the same
-// cluster as the nodes lacks those of lost workers.
+// mayDeleteClaims reports whether the reading is fresh and rules out a clash with another Slurm cluster or NodeSet. During a
+// clash, and before the first reading, nothing is deleted: the clash may be what prevents missing workers from being created. A
+// list of jobs from another cluster than the nodes lacks the jobs of lost workers.
 func mayDeleteClaims(s *SlurmReading) bool {
 	return s.Known && s.Fresh && s.ClusterMismatch == "" && !s.hasOtherOwners()
 }
@@ -117,13 +116,13 @@ func (s *SlurmReading) hasOtherOwners() bool {
 	return false
 }
 
-// mayBeOfOthers reports whether somebody else owns a Slurm node, or any if its name is not known.
+// mayBeOfOthers reports whether others own a Slurm node, or any Slurm node if its name is unknown.
 func (s *SlurmReading) mayBeOfOthers(slurmName string) bool {
 	return s.OwnedByOthers[slurmName] != "" || slurmName == "" && len(s.OwnedByOthers) > 0
 }
 
-// hasSettledScaleIn reports whether every worker that should exist does, and no other. While a
-// worker is missing or terminating, the next worker may use the claims of its name.
+// hasSettledScaleIn reports whether exactly the wanted workers exist. While a worker is missing or terminating, the next worker
+// may use the claims of its name.
 func hasSettledScaleIn(desired *Desired, observed *Observation, actions *Actions) bool {
 	if desired.Frozen || desired.Deleting || desired.PerKubeNode || len(observed.Workers) < desired.WorkerCount() {
 		return false

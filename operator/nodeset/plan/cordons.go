@@ -20,12 +20,11 @@ type CordonChange struct {
 	SlurmNode string
 }
 
-// planCordons returns the changes by which Kubernetes nodes follow drains that somebody made in
-// Slurm. It cordons the Kubernetes node of a worker that others drained. The node stays cordoned
-// when the worker is gone, whatever comment its Slurm node gets, and while a reading lacks the record of a worker
-// that runs there. It is uncordoned when the drain ends, when the worker runs elsewhere,
-// when the NodeSet stops requesting cordons, and when the NodeSet is gone. Cordons by others, and
-// for other NodeSets, stay.
+// planCordons returns the changes that make Kubernetes nodes follow drains made by others in Slurm. It cordons
+// the Kubernetes node of a worker that others drained. The node stays cordoned after the worker is gone, for any
+// comment of its Slurm node, and while a reading lacks the record of a worker there. It is uncordoned when the
+// drain ends, the worker runs elsewhere, the NodeSet stops requesting cordons, or the NodeSet is gone. Cordons by
+// others, and for other NodeSets, stay.
 func planCordons(desired *Desired, observed *Observation, actions *Actions) []CordonChange {
 	slurm := &observed.Slurm
 	if (!slurm.Fresh || desired.Frozen) && !actions.DeletionDone {

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// createWorkers creates missing workers once Slurm has been read. A slurmd that registers with the
-// name of another NodeSet's Slurm node would take over that node with its jobs, and so would one with that of a lost worker whose job a
-// mixed reading does not show.
+// createWorkers creates missing workers once Slurm has been read. A slurmd that registers with the name of another NodeSet's Slurm node
+// would take over that node and its jobs. So would a slurmd with the name of a lost worker whose job a mixed reading does not show.
 func (b *planRun) createWorkers() {
 	switch {
 	case b.desired.Deleting, b.desired.HoldsWorkers, !b.slurm.Known, b.slurm.Mixed:
@@ -38,8 +37,8 @@ func (b *planRun) heldKubeNodes() map[string]bool {
 	return held
 }
 
-// createAt creates a worker. If somebody else set its Slurm node DOWN or FAIL, the registration of
-// its slurmd must not return the node to service.
+// createAt creates a worker. If others set its Slurm node DOWN or FAIL, the registration of its slurmd must not return the node to
+// service.
 func (b *planRun) createAt(slot Slot, name string) {
 	b.useName(name)
 	switch r := b.slurm.Records[name]; {
@@ -64,9 +63,9 @@ const (
 	createPause   = time.Second
 )
 
-// createOrdinals creates workers at the lowest free ordinals. Ordinals whose Slurm node somebody
-// else took out of service come last, after those whose record has another shape and must stay. It waits for a
-// terminating pod, whose name another will use, but not forever.
+// createOrdinals creates workers at the lowest free ordinals. Last come ordinals whose Slurm node others took out of service; before
+// them come ordinals whose record must keep another shape. It waits, for a limited time, for a terminating pod whose name another will
+// use.
 func (b *planRun) createOrdinals() {
 	missing := b.desired.WorkerCount() - len(b.active) - len(b.finished) - len(b.ownedByOthers) - len(b.displaced) - len(b.exposed)
 	for _, w := range b.deleting {
@@ -79,7 +78,7 @@ func (b *planRun) createOrdinals() {
 		missing -= b.countAwaited()
 	}
 	free := b.freeOrdinals(min(missing, createdAtOnce))
-	if missing > createdAtOnce && len(free) == createdAtOnce { // with fewer there are no others
+	if missing > createdAtOnce && len(free) == createdAtOnce { // a shorter list means that no other is free
 		b.requeueAt(b.now.Add(createPause))
 	}
 	for _, ordinal := range free {
@@ -100,8 +99,8 @@ func isWithin(now, at time.Time, pause time.Duration) bool { return now.Sub(at).
 // get the same Kubernetes node, and with it the same name.
 const displacedPause = time.Minute
 
-// freeOrdinals returns up to count ordinals without a pod, all below the maximum if there is one. A worker of scaling mode
-// DaemonSet may have the name of an ordinal.
+// freeOrdinals returns up to count ordinals without a pod, all below the maximum if one is set. A worker of scaling mode DaemonSet may
+// have the name of an ordinal.
 func (b *planRun) freeOrdinals(count int) []int {
 	if count <= 0 {
 		return nil
@@ -142,10 +141,9 @@ func (b *planRun) ordinalsEnd() int {
 	return b.desired.OrdinalsEnd(len(b.observed.Workers), len(b.actions.Taken)+b.oldShapesKept+b.namesOfOthers)
 }
 
-// checkDeletionDone determines whether nothing is left of a NodeSet that is being deleted. Records
-// do not delay the deletion if the Slurm cluster does not exist any more. With Force they delay it
-// only for a limited time, and not at all if Slurm was never read. A stale reading does not end the
-// wait, nor does one that began before the deletion: records may have been created since.
+// checkDeletionDone determines whether nothing remains of a NodeSet that is being deleted. Records do not delay the deletion if the
+// Slurm cluster no longer exists. With Force they delay it only for a limited time, and not at all if Slurm was never read. Neither a
+// stale reading nor one that began before the deletion ends the wait: records may have been created since.
 func (b *planRun) checkDeletionDone() {
 	if !b.desired.Deleting || len(b.observed.Workers) > 0 {
 		return

@@ -19,8 +19,8 @@ type Config struct {
 	// RecordsGoneWithin is how long after the deletion of a NodeSet with drain policy Force the
 	// operator waits for Slurm's records of its workers to disappear.
 	RecordsGoneWithin time.Duration
-	// SurplusRecordsKept is how long a FUTURE record stays that the NodeSet does not want any more: an HPA that is
-	// deleted and created again, or an edit that is undone, changes nothing.
+	// SurplusRecordsKept is how long a FUTURE record stays after the NodeSet stops wanting it. So an HPA that is
+	// deleted and recreated, or an edit that is undone, changes nothing.
 	SurplusRecordsKept time.Duration
 }
 
@@ -31,16 +31,16 @@ func DefaultConfig() Config {
 		RecordsGoneWithin: 5 * time.Minute, SurplusRecordsKept: 5 * time.Minute}
 }
 
-// Verdict says whether a worker may be deleted now.
+// Verdict is the decision whether a worker may be deleted now.
 type Verdict struct {
 	Allowed bool
 	// Unregistered deletions are rate limited.
 	Unregistered bool
-	// BlockReason is what else than work prevents the deletion.
+	// BlockReason is set if something other than work prevents the deletion.
 	BlockReason BlockReason
 	// Precondition must still hold when the worker is deleted.
 	Precondition Precondition
-	// Message is why the deletion is allowed, or what it waits for.
+	// Message is the reason for the deletion, or what the deletion waits for.
 	Message string
 	// RecheckAt, unless zero, is when to plan again.
 	RecheckAt time.Time
@@ -69,8 +69,7 @@ func timeoutPrecondition(s *SlurmReading, w *Worker) Precondition {
 	return NoPrecondition
 }
 
-// judgeDeletion implements the safety promise: it decides whether the worker, which is to be
-// removed, may be deleted now.
+// judgeDeletion implements the safety promise: it decides whether a worker to remove may be deleted now.
 func (c Config) judgeDeletion(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) Verdict {
 	switch p := desired.DrainPolicy; {
 	case p.Force:

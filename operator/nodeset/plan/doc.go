@@ -2,8 +2,8 @@
 // observed and the current time, and returns ordered steps. It writes nothing, and callers may ask
 // it as often as they like.
 //
-// The safety promise: no step deletes a pod whose Slurm node has work, unless the NodeSet's drain
-// policy says so. These rules keep it:
+// The safety promise: no step deletes a pod whose Slurm node has work, unless the NodeSet's drain policy
+// allows it. These rules keep it:
 //
 //   - A worker is deleted only on a fresh and positive reading: its Slurm node has DRAIN and no
 //     work, and the jobs were listed after that. Without a connection, after an error, on a stale

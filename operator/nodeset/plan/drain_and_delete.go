@@ -85,8 +85,8 @@ func (b *planRun) drainReason(w *Worker) string {
 	return ""
 }
 
-// registeredRecord returns the worker's record if a fresh reading has one that is not FUTURE. One with a comment of others
-// is not that of a worker without a Kubernetes node, whose slurmd never ran.
+// registeredRecord returns the worker's record if a fresh reading has one that is not FUTURE. A record with a foreign
+// comment does not belong to a worker without a Kubernetes node, whose slurmd never ran.
 func (b *planRun) registeredRecord(w *Worker) (Record, bool) {
 	record, ok := b.slurm.Records[w.SlurmName]
 	return record, ok && b.slurm.Fresh && !record.Future && !(record.ForeignComment && w.KubeNode == "")
@@ -115,8 +115,7 @@ func (b *planRun) undrainNodes() {
 	}
 }
 
-// drainNodes drains the Slurm nodes of workers that are to be removed or are cordoned. An existing
-// drain suffices, whoever made it.
+// drainNodes drains the Slurm nodes of workers that are cordoned or will be removed. An existing drain by anyone suffices.
 func (b *planRun) drainNodes() {
 	for _, w := range b.active {
 		reason := b.drainReason(w)
@@ -132,8 +131,8 @@ func (b *planRun) drainNodes() {
 	}
 }
 
-// addDrain adds DRAIN to a Slurm node that somebody else set DOWN or FAIL. With ReturnToService=2
-// (slurm.conf(5)) the next registration of slurmd would return it to service.
+// addDrain adds DRAIN to a Slurm node that others set DOWN or FAIL. With ReturnToService=2 (slurm.conf(5)) the next
+// registration of slurmd would return it to service.
 func (b *planRun) addDrain(s Step) {
 	s.Verb, s.Precondition, s.Reason = AddDrain, PreconditionDownByOthers,
 		"it stays out of service until whoever set it DOWN or FAIL resumes it"
@@ -145,7 +144,7 @@ func (b *planRun) isStranded(w *Worker) bool {
 	return w.PinnedToMissing && w.KubeNode == "" && !b.desired.Deleting && !b.desired.Frozen
 }
 
-// deletePods deletes the workers that are to be removed and may be deleted now.
+// deletePods deletes the workers to remove that may be deleted now.
 func (b *planRun) deletePods() {
 	if b.slurm.Known || b.desired.Deleting && !b.slurm.Connected {
 		for _, w := range b.finished {

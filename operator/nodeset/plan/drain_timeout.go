@@ -43,10 +43,9 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// timeoutSince returns when the timeout of the drain policy began for a worker that was chosen, zero if
-// it has not begun: when the drain took effect. A worker that cannot be drained, because its record is
-// FUTURE, its slurmd does not run, or Slurm does not exist any more, is waited for from its choice. That a
-// reading lacks the node of a slurmd that runs may be a fault of the reading.
+// timeoutSince returns when the timeout of the drain policy began for a chosen worker: when the drain took effect. It is zero
+// before that. For a worker that cannot be drained it begins with the choice: its record is FUTURE, its slurmd does not run, or
+// Slurm no longer exists. If a reading lacks the node of a running slurmd, the reading may be wrong.
 func (b *planRun) timeoutSince(w *Worker) time.Time {
 	record, known := b.slurm.Records[w.SlurmName]
 	if !b.slurm.Connected || b.slurm.Fresh && (record.Future || !known && !w.Running) {

@@ -9,9 +9,9 @@ type MissingOwners struct {
 	Namespace bool
 }
 
-// adoptPods adds missing owners: to workers that an earlier NodeSet of the name left behind, and to
-// those of earlier operator versions. A NodeSet that is being deleted adopts no orphans, but adds
-// the namespace as owner of the workers that it has.
+// adoptPods adds missing owners: to workers left behind by an earlier NodeSet of the name, and to workers of
+// earlier operator versions. A NodeSet that is being deleted adopts no orphans, but adds the namespace as
+// owner of its workers.
 func (b *planRun) adoptPods() {
 	for _, w := range sortedByName(b.observed.Workers) {
 		missing := w.MissingOwners.Namespace || w.MissingOwners.NodeSet && !b.desired.Deleting

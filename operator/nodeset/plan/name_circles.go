@@ -2,9 +2,9 @@ package plan
 
 import "slices"
 
-// With hostNetwork, workers have names of Kubernetes nodes, which may be those of other ordinals. Once it is switched off, the successor
-// of one worker may need the name of a second one, and that of the second one the name of the first. One of them goes first: its ordinal
-// has no worker until the others have left their names.
+// With hostNetwork, workers have names of Kubernetes nodes, which may equal names of other ordinals. Once it is switched off, two
+// successors may each need the name of the other's worker. One worker goes first: its ordinal has no worker until the others have left
+// their names.
 
 // nameOfSuccessor returns the name that the successor of a worker gets once the worker that has it leaves it, empty if it gets none, or
 // the same.
@@ -42,8 +42,8 @@ func (b *planRun) awaitsItself(w *Worker) bool {
 	return false // others wait for each other
 }
 
-// findBlocker returns the worker whose update brings a missing worker nearer to its name: it has the name, or a name for which the worker
-// that has it waits. It returns nil if there is none, or if the missing worker may have another name.
+// findBlocker returns the worker whose update brings a missing worker nearer to its name: it has the name, or it has a name that the
+// current owner waits for. It returns nil if no worker blocks the name, or if the missing worker may have another name.
 func (b *planRun) findBlocker() *Worker {
 	if b.desired.PerKubeNode || len(b.observed.Workers) >= b.desired.WorkerCount() {
 		return nil

@@ -54,10 +54,10 @@ func (b *planRun) findNamesakes() {
 
 // newNames are the names that the next workers get in scaling mode DaemonSet.
 type newNames struct {
-	// byKubeNode has a name for each Kubernetes node that is to have a worker, empty if it is invalid.
+	// byKubeNode has a name for each Kubernetes node that should have a worker; empty if the name is invalid.
 	byKubeNode map[string]string
-	// owners are the Kubernetes nodes whose next workers get the names: the one of the worker that has a name already, else the one
-	// that last had it, else one without a worker, else the first of those that it names.
+	// owners maps each name to the Kubernetes node whose next worker gets it. In order of preference: the node of the worker that has
+	// the name, the node that last had it, a node without a worker, the first node with the name.
 	owners map[string]string
 }
 
@@ -89,14 +89,14 @@ func (b *planRun) findNewNames() *newNames {
 	return b.newNames
 }
 
-// canTakeName reports whether a worker on a Kubernetes node could have the name that the node has now, in scaling mode DaemonSet, once no
+// canTakeName reports whether, in scaling mode DaemonSet, a worker on a Kubernetes node could have the node's current name once no
 // other worker has it.
 func (b *planRun) canTakeName(kubeNode string) bool {
 	name := b.desired.SlurmNameOn(kubeNode)
 	return name != "" && !b.isTakenName(name) && b.findNewNames().owners[name] == kubeNode
 }
 
-// countNameless counts the wanted workers that can have no name, because others own so many.
+// countNameless counts the wanted workers that can have no name, because others own their names.
 func (b *planRun) countNameless() int {
 	count := 0
 	if b.desired.PerKubeNode {
@@ -132,12 +132,12 @@ func (b *planRun) countUncovered() int {
 	return count
 }
 
-// ownsName reports whether no other Kubernetes node owns the Slurm node name of this one.
+// ownsName reports whether no other Kubernetes node owns this node's Slurm node name.
 func (b *planRun) ownsName(kubeNode string) bool {
 	return !slices.ContainsFunc(b.actions.Namesakes, func(n Namesake) bool { return n.KubeNode == kubeNode })
 }
 
-// oldestByName returns the oldest worker of each Slurm node, of those that neither have ended nor are being deleted.
+// oldestByName returns, for each Slurm node, its oldest worker that has not ended and is not being deleted.
 func oldestByName(workers []*Worker) map[string]*Worker {
 	out := map[string]*Worker{}
 	for _, w := range workers {
@@ -151,8 +151,8 @@ func oldestByName(workers []*Worker) map[string]*Worker {
 	return out
 }
 
-// sharesName reports whether an older worker has the Slurm node of this one. Whatever is done to the
-// node concerns the older one, so such a worker is left alone.
+// sharesName reports whether an older worker has the same Slurm node. Every change of the node affects the older one, so this worker is
+// left alone.
 func sharesName(oldest map[string]*Worker, w *Worker) bool {
 	return w.SlurmName != "" && oldest[w.SlurmName] != w
 }

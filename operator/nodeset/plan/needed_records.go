@@ -6,11 +6,11 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/references"
 )
 
-// Surplus are the FUTURE records that a NodeSet does not want any more.
+// Surplus are the FUTURE records that a NodeSet no longer wants.
 type Surplus struct {
 	// Records are their names, sorted.
 	Records []string
-	// LeavesNone reports that the NodeSet has no worker and no other record.
+	// LeavesNone reports that the NodeSet has neither a worker nor another record.
 	LeavesNone bool
 }
 

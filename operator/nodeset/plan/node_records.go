@@ -67,9 +67,9 @@ func (b *planRun) adoptRecords() {
 	}
 }
 
-// isOurs reports whether a record belongs to this NodeSet: it is dynamic, and its comment names the
-// NodeSet. A record without an owner does if it carries a name of ours, which nobody else has, and we put it out of
-// service. A FUTURE record without an owner may be an administrator's.
+// isOurs reports whether a record belongs to this NodeSet: it is dynamic, and its comment names the NodeSet. A
+// record without an owner also does, if no other NodeSet has its name and we put it out of service. A FUTURE record
+// without an owner may be an administrator's.
 func (b *planRun) isOurs(r Record) bool {
 	if !r.Dynamic {
 		return false

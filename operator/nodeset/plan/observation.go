@@ -17,28 +17,26 @@ type Slot struct {
 // NoOrdinal is the ordinal of workers that have none.
 const NoOrdinal = -1
 
-// Desired is what a NodeSet specifies.
+// Desired is the specification of a NodeSet.
 type Desired struct {
-	// Namespace, Name and UID are those of the NodeSet.
+	// Namespace, Name and UID identify the NodeSet.
 	Namespace, Name, UID string
 	// Deleting reports that the NodeSet has a deletion timestamp, DeletingSince.
 	Deleting      bool
 	DeletingSince time.Time
-	// Orphaning reports that the NodeSet is deleted while its workers and their Slurm records stay
-	// as they are.
+	// Orphaning reports that the NodeSet is deleted while its workers and their Slurm records stay.
 	Orphaning bool
-	// Frozen reports that new workers cannot be rendered: a problem with the NodeSet, or with an
-	// object that it refers to, is to be solved first.
+	// Frozen reports that new workers cannot be rendered until a problem with the NodeSet, or with an object that it refers to, is
+	// solved.
 	Frozen bool
 	// HoldsWorkers reports that no worker is created for now: something else has to come first.
 	HoldsWorkers bool
 	// CordonKubeNodes cordons the Kubernetes nodes of workers that others drained.
 	CordonKubeNodes bool
-	// ClusterName is Slurm's own name of the cluster that the workers joined, empty while there are
-	// none. ClusterRef is the Controller or Cluster that the NodeSet names.
+	// ClusterName is Slurm's own name of the cluster that the workers joined, empty without workers. ClusterRef is the Controller or
+	// Cluster that the NodeSet names.
 	ClusterName, ClusterRef string
-	// RecordedCluster is the name of the Slurm cluster that the NodeSet records, also while there are
-	// no workers.
+	// RecordedCluster is the Slurm cluster name in the NodeSet's status. It is kept without workers.
 	RecordedCluster string
 	// PerKubeNode is scaling mode DaemonSet: one worker for each of KubeNodes. Otherwise the
 	// NodeSet has Replicas workers.
@@ -46,15 +44,14 @@ type Desired struct {
 	PerKubeNode bool
 	KubeNodes   []string
 	Replicas    int
-	// MaxWorkers is the largest number of workers there may ever be, for which Slurm keeps records;
-	// nil if it is not known. CanCreateRecords reports whether their names and shape are known.
+	// MaxWorkers is the largest number of workers that the NodeSet may ever have. Slurm keeps records for them. It is nil if unknown.
+	// CanCreateRecords reports whether their names and shape are known.
 	MaxWorkers       *int
 	CanCreateRecords bool
 	// PruneRecords deletes records whose Kubernetes node is gone.
 	PruneRecords bool
-	// SlurmName returns the Slurm node name of an ordinal, SlurmNameOn that of the worker on a
-	// Kubernetes node. SlurmNameIn returns the name of an ordinal in an old revision; it is nil if all revisions
-	// name their workers alike, and after KeepNames.
+	// SlurmName returns the Slurm node name of an ordinal, SlurmNameOn the name for the worker on a Kubernetes node. SlurmNameIn
+	// returns the name of an ordinal in an old revision. It is nil if all revisions name their workers alike, and after KeepNames.
 	SlurmName   func(ordinal int) string
 	SlurmNameIn func(revision string, ordinal int) string
 	SlurmNameOn func(kubeNode string) string
@@ -108,7 +105,7 @@ type Update struct {
 	Partition int
 }
 
-// DrainPolicy says what happens to work on a worker that is to be removed.
+// DrainPolicy decides about work on a worker that will be removed.
 type DrainPolicy struct {
 	// Force deletes the worker regardless of its work. A non-zero Timeout does the same that long
 	// after the worker's drain took effect.
@@ -126,12 +123,12 @@ type Worker struct {
 	// KubeNode is the Kubernetes node of the pod, empty before it is scheduled, which was at Scheduled, zero if that is not known.
 	KubeNode  string
 	Scheduled time.Time
-	// PinnedTo is the only Kubernetes node to which a worker with an ordinal may be scheduled, empty for any, and once it is scheduled.
+	// PinnedTo is the only Kubernetes node where a worker with an ordinal may be scheduled. It is empty for any node, and once the
+	// worker is scheduled.
 	PinnedTo string
-	// PinnedToMissing reports that PinnedTo does not exist any more, and that a new pod would not be pinned to it.
+	// PinnedToMissing reports that PinnedTo no longer exists, and that a new pod would not be pinned to it.
 	PinnedToMissing bool
-	// Running reports that slurmd is running, since RunningSince. Ready and ReadySince are those of
-	// the pod condition Ready.
+	// Running reports that slurmd is running, since RunningSince. Ready and ReadySince come from the pod condition Ready.
 	Running      bool
 	RunningSince time.Time
 	Ready        bool
@@ -146,8 +143,8 @@ type Worker struct {
 	Finished bool
 	// DeletedAt is the deletion timestamp, zero for none. Nothing is done to a pod that has one.
 	DeletedAt time.Time
-	// ExposedTo is a Kubernetes node to which the worker may be scheduled although others have the Slurm node name that it would
-	// get there; empty for none.
+	// ExposedTo is a Kubernetes node where the worker may be scheduled although others have the Slurm node name that it would get
+	// there. It is empty without such a node.
 	ExposedTo string
 	// Namesake is a pod with the worker's Slurm node name that goes first: it is older, or its slurmd has run. Empty for none.
 	Namesake string
@@ -156,8 +153,7 @@ type Worker struct {
 	// BlocksKubeNode reports that the worker is outdated and that newer ones avoid the Kubernetes node that has the worker's Slurm node
 	// name, on which it does not run.
 	BlocksKubeNode bool
-	// CordonReason is why a user or a cordoned Kubernetes node wants the worker drained, as Slurm's
-	// drainReason; empty if neither does.
+	// CordonReason is Slurm's drainReason if a user or a cordoned Kubernetes node wants the worker drained; otherwise empty.
 	CordonReason string
 	// ClusterRef is the Controller or Cluster that the pod was created for, empty if it is not
 	// known.
@@ -166,14 +162,13 @@ type Worker struct {
 	MissingOwners MissingOwners
 	// DeletionCost is the pod deletion cost.
 	DeletionCost int
-	// DrainMark is what the operator recorded on the pod.
+	// DrainMark is the operator's record on the pod.
 	DrainMark DrainMark
 }
 
-// DrainMark is what the operator records on a pod. Its times have whole seconds.
+// DrainMark is the operator's record on a pod. Its times have whole seconds.
 type DrainMark struct {
-	// Cause is why the worker is to be removed, one of v1beta1's causes or empty. Since is when it
-	// was chosen.
+	// Cause is the reason for the removal, one of v1beta1's causes or empty. Since is when the worker was chosen.
 	Cause string
 	Since time.Time
 	// Drained is when its Slurm node was first seen to accept no new jobs since then, zero for not yet.
@@ -189,7 +184,7 @@ type DrainMark struct {
 // Record is a Slurm node as the list of nodes shows it.
 type Record struct {
 	Name string
-	// Future reports state FUTURE: there is no slurmd yet.
+	// Future reports state FUTURE: no slurmd has registered yet.
 	Future bool
 	// Dynamic reports that the node is not from slurm.conf.
 	Dynamic bool
@@ -210,16 +205,16 @@ type Record struct {
 	DownByOthers bool
 	// Rebooting reports that slurmctld asked to reboot the node, at FaultAt. The node has no job then.
 	Rebooting bool
-	// Fault is the reason with which Slurm or a health check took the node out of service, set at
-	// FaultAt. Such a reason ends with the worker. It is empty for any other reason, and if the NodeSet
-	// keeps these drains. A reboot after which the node is to be in service counts as well. FaultAt is zero if it is not known.
+	// Fault is the reason with which Slurm or a health check took the node out of service, set at FaultAt. Such a reason ends with the
+	// worker. A reboot that returns the node to service also counts. Fault is empty for any other reason, and if the NodeSet keeps
+	// these drains. FaultAt is zero if unknown.
 	Fault   string
 	FaultAt time.Time
-	// OwnerMissing reports that the record is the NodeSet's, but that its comment does not say so, that the comment
-	// lacks the shape, or that the features are others than those of the NodeSet.
+	// OwnerMissing reports that the record is the NodeSet's but must be corrected: its comment lacks the owner or the shape, or its
+	// features differ from the NodeSet's.
 	OwnerMissing bool
-	// OtherShape reports that the record was made with other resources than those of the NodeSet's workers, ExceedsShape
-	// that it has more of one than they report. Both are false while the shape of the workers is not known.
+	// OtherShape reports that the record was made with other resources than the NodeSet's workers have. ExceedsShape reports that it
+	// has more of a resource than the workers report. Both are false while the shape of the workers is unknown.
 	OtherShape, ExceedsShape bool
 	// LacksGRES reports that the GRES of the FUTURE record must be written before a worker takes it over, LostGRES that
 	// slurmctld refuses that.
@@ -227,8 +222,8 @@ type Record struct {
 	// InvalidRegistration reports that Slurm refused the slurmd of the record, which stays FUTURE, because of Refusal.
 	InvalidRegistration bool
 	Refusal             string
-	// OwnerUID is the UID of the NodeSet in the node's comment, empty for none. KubeNodeGone
-	// reports that the Kubernetes node named there does not exist any more.
+	// OwnerUID is the UID of the NodeSet in the node's comment, or empty. KubeNodeGone reports that the Kubernetes node in the comment
+	// no longer exists.
 	OwnerUID     string
 	KubeNodeGone bool
 	// KubeNode is the Kubernetes node in the node's comment.
@@ -239,11 +234,11 @@ type Record struct {
 	OwnerName string
 	// SlurmdStarted is when its slurmd was started, zero if it is not known.
 	SlurmdStarted time.Time
-	// ForeignComment reports that the node has a comment that is not one of ours.
+	// ForeignComment reports that the operator did not write the node's comment.
 	ForeignComment bool
 	// IdleSince is when the node last had work, zero if it is not known.
 	IdleSince time.Time
-	// Partitions are those of the node, and Features its features.
+	// Partitions and Features are the node's partitions and features.
 	Partitions, Features []string
 }
 
@@ -253,11 +248,10 @@ func (r Record) hasLeftoverReason() bool {
 	return r.OurReason && !r.DownByOthers && !r.Future && !r.Drain && (!r.Down || r.NotResponding)
 }
 
-// OutOfServiceByOthers reports whether somebody else took the node out of service: drained it, or
-// set it DOWN or FAIL. Only they take that back, unless HasFault.
+// OutOfServiceByOthers reports whether others drained the node, or set it DOWN or FAIL. Only they take that back, unless HasFault.
 func (r Record) OutOfServiceByOthers() bool { return r.DownByOthers || r.Drain && !r.OurReason }
 
-// SlurmReading is what was last read of the Slurm cluster.
+// SlurmReading is the last reading of the Slurm cluster.
 type SlurmReading struct {
 	// Connected reports that the Controller or Cluster exists.
 	Connected bool
@@ -266,7 +260,7 @@ type SlurmReading struct {
 	// reading is not fresh.
 	Known, Fresh bool
 	Problem      string
-	// Mixed reports that the nodes are those of one Slurm cluster and the jobs of another, so that Work lacks the jobs of Records.
+	// Mixed reports that nodes and jobs come from different Slurm clusters, so that Work lacks the jobs of Records.
 	Mixed bool
 	// ClusterName is Slurm's own name of the cluster, empty if it does not report one.
 	// ClusterMismatch explains why it is not the cluster of the NodeSet; the other fields are then
@@ -274,8 +268,8 @@ type SlurmReading struct {
 	// belong to other NodeSets, with the names of those NodeSets.
 	ClusterName, ClusterMismatch string
 	OwnedByOthers                map[string]string
-	// Commented are the records that are left out because their comment is none of a NodeSet. Their nodes may still
-	// have drains that a cordon follows.
+	// Commented are the records left out because their comment is not from a NodeSet. Their nodes may still have drains that a cordon
+	// follows.
 	Commented map[string]Record
 	// Owned are the records that are left out because slurm.conf or another NodeSet owns them.
 	Owned map[string]Record
@@ -293,8 +287,8 @@ type SlurmReading struct {
 	// explains why that is not known, empty if it is.
 	References        map[string]string
 	ReferencesProblem string
-	// Pending is what the pending jobs of each partition request, known like References. NodesIn counts all nodes that
-	// Slurm lists in each partition, FUTURE ones and those of others included.
+	// Pending are the requests of the pending jobs of each partition, known like References. NodesIn counts all nodes that Slurm lists
+	// in each partition, including FUTURE nodes and nodes of others.
 	Pending references.Pending
 	NodesIn references.Nodes
 	// NodesReadAt is when the last reading of nodes began, zero if it is not known.
@@ -321,11 +315,11 @@ type Observation struct {
 	// KubeNodes are the Kubernetes nodes on which workers run, and those that the operator cordoned
 	// for this NodeSet.
 	KubeNodes map[string]KubeNode
-	// Claims are the claims of the NodeSet's workers, also of those that do not exist any more.
+	// Claims are the claims of the NodeSet's workers, including workers that no longer exist.
 	Claims []Claim
 	// Revisions are the stored revisions of the NodeSet.
 	Revisions []Revision
-	// AdoptedRevisions are those of another operator that count as one of Revisions or the newest, which
-	// the workers carry here in their place.
+	// AdoptedRevisions maps revisions of another operator to the equal revision of Revisions, or the newest one, that the workers count
+	// as here.
 	AdoptedRevisions map[string]string
 }

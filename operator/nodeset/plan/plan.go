@@ -74,12 +74,12 @@ type planRun struct {
 	active, finished, deleting []*Worker
 	// ownedByOthers are the workers whose Slurm node belongs to another NodeSet.
 	ownedByOthers []*Worker
-	// displaced are the workers whose slurmd has never run and would take over the Slurm node of somebody else.
+	// displaced are the workers whose slurmd has never run and would take over a Slurm node of others.
 	displaced []*Worker
-	// exposed are the workers that are not scheduled, and may be where they would take over the Slurm node of somebody else, or cannot be
-	// because they are pinned to a Kubernetes node that is gone.
+	// exposed are the unscheduled workers that may be scheduled where they would take over a Slurm node of others, and the ones pinned
+	// to a Kubernetes node that is gone.
 	exposed []*Worker
-	// causes is why each active worker is to be removed, by pod; empty for a worker that stays.
+	// causes maps each active worker, by pod, to the reason for its removal; empty for a worker that stays.
 	causes map[string]string
 	// usedSlurmNames are the Slurm node names of all pods, including those about to be created.
 	usedSlurmNames map[string]bool
@@ -88,8 +88,8 @@ type planRun struct {
 	// newNames are the names in scaling mode DaemonSet, nil until they are needed. holders are the active workers by their names.
 	newNames *newNames
 	holders  map[string]*Worker
-	// wantedNames are the names with which workers would be created if they were not taken, and if their records had
-	// the shape of the workers.
+	// wantedNames are the names that workers would be created with if the names were free, and if their records had the shape of the
+	// workers.
 	wantedNames map[string]bool
 	// keptRevisions are the old revisions that ordinals below the partition keep, keptByName the same by Slurm node name.
 	keptRevisions map[int]string
@@ -134,7 +134,7 @@ func newPlanRun(p *Planner, now time.Time, desired *Desired, observed *Observati
 	return b
 }
 
-// useName records that a pod has a Slurm node name. An empty one is not known yet, and keeps no other worker away.
+// useName records that a pod has a Slurm node name. An empty name is not known yet, and blocks no other worker.
 func (b *planRun) useName(name string) {
 	if name != "" {
 		b.usedSlurmNames[name] = true
@@ -305,7 +305,7 @@ func (b *planRun) chooseUpdates() {
 	}
 }
 
-// addOutdated makes an outdated worker a candidate if it may be updated now. One whose successor has no name stays as it is.
+// addOutdated makes an outdated worker a candidate if it may be updated now. A worker whose successor has no name is not updated.
 func (b *planRun) addOutdated(w *Worker, c *updateCandidates) {
 	exists, problem := b.findSuccessor(w)
 	if problem != "" {
@@ -318,8 +318,8 @@ func (b *planRun) addOutdated(w *Worker, c *updateCandidates) {
 	}
 }
 
-// updateCandidates are the outdated workers: chosen before, out of service, in service, and those
-// in which nothing runs, which cost nothing to replace.
+// updateCandidates are the outdated workers in four groups: chosen before, out of service, in service, and without running containers.
+// Replacing the last group costs nothing.
 type updateCandidates struct {
 	chosen, unavailable, available, unstarted []*Worker
 	availableCount                            int
@@ -378,9 +378,9 @@ func (b *planRun) limitUpdates(c *updateCandidates) {
 	}
 }
 
-// blockingRank orders the outdated workers in service: first those whose names keep newer workers from Kubernetes nodes without a worker.
-// A waiting worker goes to such a node as soon as the name is free. One that waits for a Kubernetes node with a worker would wait for a
-// second update.
+// blockingRank orders the outdated workers in service. First come workers whose names keep newer workers from Kubernetes nodes without
+// a worker. A waiting worker moves to such a node as soon as the name is free. One that waits for a Kubernetes node with a worker would
+// wait for a second update.
 func blockingRank(w *Worker, held map[string]bool) int {
 	switch {
 	case !w.BlocksKubeNode:

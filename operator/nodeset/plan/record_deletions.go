@@ -6,7 +6,7 @@ import (
 	"maps"
 )
 
-// hasKnownMaximum reports whether the names of all workers that there may be are known.
+// hasKnownMaximum reports whether the names of all possible workers are known.
 func hasKnownMaximum(d *Desired) bool {
 	return d.Deleting || d.PerKubeNode || !d.Frozen && d.MaxWorkers != nil && d.CanCreateRecords
 }
@@ -27,7 +27,7 @@ func (b *planRun) futureNames() map[string]bool {
 	return out
 }
 
-// addLastKnownNames adds the names of the FUTURE records, and those of all ordinals below theirs.
+// addLastKnownNames adds the names of the FUTURE records, and of all lower ordinals.
 func (b *planRun) addLastKnownNames(to map[string]bool) {
 	for name, r := range b.slurm.Records {
 		if r.Future && b.isOurs(r) {

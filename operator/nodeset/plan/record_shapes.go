@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A record keeps the resources with which it was created: "scontrol update" changes none but types of GRES. Slurm refuses a
-// slurmd that reports less than its record has, and drains the record. So a record of another shape is deleted and
-// created again while it is FUTURE and nothing names it. Workers are created on records of their own shape.
+// A record keeps the resources from its creation: "scontrol update" changes only types of GRES. Slurm refuses a slurmd that reports
+// less than its record, and drains the record. So a record of another shape is deleted and recreated while it is FUTURE and nothing
+// names it. Workers are created on records of their own shape.
 
 // recordsRecreated is the largest number of records that are created again at a time: at most a quarter of them,
 // because a job that only missing records can run becomes BadConstraints.
@@ -112,8 +112,8 @@ func (b *planRun) hasRecord(name string) bool {
 	return has
 }
 
-// recreateRecords creates a few of so many records again that have another shape. Those of workers to be created come first. It waits
-// while records are missing: Slurm may refuse the new shape.
+// recreateRecords recreates some of the given number of records if they have another shape. Records for workers to create come first.
+// It waits while records are missing: Slurm may refuse the new shape.
 func (b *planRun) recreateRecords(records int) {
 	slices.SortStableFunc(b.renewable, func(x, y string) int {
 		switch {

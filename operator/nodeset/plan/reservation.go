@@ -16,7 +16,7 @@ type ScheduledUpdate struct {
 	Flags      []string
 }
 
-// Reservations are those of the Slurm cluster.
+// Reservations are the reservations of the Slurm cluster.
 type Reservations struct {
 	List []*slurm.Reservation
 	// ReadAt is when the reading of List began, WrittenAt when the operator last wrote the
@@ -24,8 +24,8 @@ type Reservations struct {
 	ReadAt, WrittenAt time.Time
 }
 
-// ReservationChange is what is to be done about the reservation of a scheduled update: create or
-// change it as Set says, or delete the one that is named Delete. At most one of them is set.
+// ReservationChange changes the reservation of a scheduled update: Set creates or changes it, Delete names the one to delete. At
+// most one of them is set.
 type ReservationChange struct {
 	Set    *slurm.ReservationRequest
 	Delete string
@@ -37,7 +37,7 @@ type ReservationChange struct {
 // nothing changes. A reservation with Slurm nodes of others is not deleted: it may be theirs.
 func planReservation(now time.Time, desired *Desired, observed *Observation, actions *Actions) ReservationChange {
 	read := observed.Reservations
-	isFrozen := desired.Frozen && !desired.Deleting // what is outdated is not known
+	isFrozen := desired.Frozen && !desired.Deleting // the outdated workers are unknown
 	if isFrozen || !observed.Slurm.Fresh || !read.WrittenAt.IsZero() && !read.WrittenAt.Before(read.ReadAt) {
 		return ReservationChange{}
 	}
@@ -145,7 +145,7 @@ func desiredReservation(now time.Time, desired *Desired, observed *Observation, 
 	}
 }
 
-// reservationStep is what is to be done about the reservation.
+// reservationStep is the next change of the reservation.
 type reservationStep int
 
 const (

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Revision is a stored revision of what the workers of a NodeSet are created from.
+// Revision is a stored revision of the template that creates the workers of a NodeSet.
 type Revision struct {
 	Name string
-	// Hash is what workers carry of it. Number is higher the newer the revision is.
+	// Hash is the label of workers with the revision. A newer revision has a higher Number.
 	Hash   string
 	Number int64
 	// Ordinals is the value of AnnotationOrdinals: the ordinals below the partition that keep the
@@ -26,7 +26,7 @@ type Revision struct {
 	Adopts []string
 }
 
-// RevisionVerb is what a change does to a revision.
+// RevisionVerb is the kind of a change to a revision.
 type RevisionVerb string
 
 // Verbs of changes.
@@ -41,16 +41,16 @@ const (
 type RevisionChange struct {
 	Verb RevisionVerb
 	Name string
-	// Number is that of a created revision, and Adopts what it adopts. Ordinals is the annotation that AnnotateRevision
-	// writes.
+	// Number is the number of a created revision, and Adopts the revision that it adopts. Ordinals is the annotation
+	// that AnnotateRevision writes.
 	Number   int64
 	Adopts   []string
 	Ordinals string
 }
 
-// planRevisions adopts revisions without an owner and creates the newest one. It annotates old ones
-// with the ordinals that keep them, so that these are known when the workers are gone, and deletes
-// those beyond the history limit that no worker uses and no ordinal keeps.
+// planRevisions adopts revisions without an owner and creates the newest one. It annotates old revisions with the
+// ordinals that keep them, so that they are known when the workers are gone. It deletes revisions beyond the history
+// limit that no worker uses and no ordinal keeps.
 func planRevisions(desired *Desired, observed *Observation, kept map[int]string) []RevisionChange {
 	if desired.Deleting {
 		return nil
@@ -97,16 +97,15 @@ func unusedRevisions(desired *Desired, observed *Observation, kept map[int]strin
 	for hash := range maps.Values(kept) {
 		used[hash] = true
 	}
-	// Those of another operator stay: should it take the NodeSet back, it knows its workers by them.
+	// Revisions of another operator stay: if it takes the NodeSet back, it identifies its workers by them.
 	out := slices.DeleteFunc(slices.Clone(observed.Revisions),
 		func(r Revision) bool { return used[r.Hash] || r.Foreign })
 	slices.SortStableFunc(out, func(a, b Revision) int { return cmp.Compare(b.Number, a.Number) })
 	return out
 }
 
-// keptRevisions returns the old revisions that ordinals below the partition keep, by ordinal: the
-// revision of the worker or, while there is none, the revision annotated with the ordinal.
-// Revisions that do not exist any more are left out.
+// keptRevisions returns, by ordinal, the old revisions that ordinals below the partition keep: the worker's revision
+// or, without a worker, the revision annotated with the ordinal. Missing revisions are left out.
 func keptRevisions(desired *Desired, observed *Observation) map[int]string {
 	out := map[int]string{}
 	if desired.Frozen || desired.PerKubeNode || desired.Update.Partition == 0 {

@@ -2,9 +2,8 @@ package plan
 
 import "time"
 
-// Rules are the decisions that protect workers with jobs, the claims of workers and the Slurm nodes
-// of others. There is one set of them, DefaultRules. The simulation replaces one at a time, to check
-// that its promises notice.
+// Rules are the decisions that protect workers with jobs, the claims of workers and the Slurm nodes of others.
+// Production uses DefaultRules. The simulation replaces one rule at a time, to check that its promises notice.
 type Rules struct {
 	// Config contains the limits.
 	Config Config
@@ -15,13 +14,13 @@ type Rules struct {
 	NeedsProtection func(*SlurmReading, *Worker) bool
 	// UpdateLimit is how many workers may be chosen for an update at a time.
 	UpdateLimit func(*Desired) int
-	// OutOfServiceByOthers reports whether somebody else took a Slurm node out of service.
+	// OutOfServiceByOthers reports whether others took a Slurm node out of service.
 	OutOfServiceByOthers func(Record) bool
 	// HasFault reports whether a Slurm node is out of service because of a fault of its worker.
 	HasFault func(Record) bool
-	// KeepsRecord returns why the record of a node must not be deleted, empty if it may be. NeededRecords returns the
-	// surplus records that pending jobs need. HasKnownMaximum reports whether the names of all workers that there may be
-	// are known.
+	// KeepsRecord returns the reason to keep the record of a node, or an empty string if it may be deleted.
+	// NeededRecords returns the surplus records that pending jobs need. HasKnownMaximum reports whether the names of all
+	// possible workers are known.
 	KeepsRecord     func(s *SlurmReading, slurmNode string) string
 	NeededRecords   func(s *SlurmReading, surplus Surplus) map[string]string
 	HasKnownMaximum func(*Desired) bool
@@ -36,7 +35,7 @@ type Rules struct {
 	// OwnedByOther returns the owner of a Slurm node that is not the NodeSet's, empty for none. A worker with its name
 	// is deleted before slurmd runs in it.
 	OwnedByOther func(s *SlurmReading, slurmNode string) string
-	// ReservedFor returns the owner of a name that no worker gets, empty for nobody.
+	// ReservedFor returns the owner of a name that no worker gets, or an empty string.
 	ReservedFor func(desired *Desired, slurmNode string) string
 	// MayDeleteClaims reports whether a reading allows the deletion of claims.
 	MayDeleteClaims func(*SlurmReading) bool

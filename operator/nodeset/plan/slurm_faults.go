@@ -38,8 +38,8 @@ func (b *planRun) resumeReplaced(w *Worker, r Record) bool {
 	return true
 }
 
-// clearPod removes the pod from the comment of a record that stays without one, so that nobody takes
-// it for a worker that is lost.
+// clearPod removes the pod from the comment of a record that stays without one. Otherwise it would look like
+// the record of a lost worker.
 func (b *planRun) clearPod(r Record) {
 	if r.Pod != "" && r.OutOfServiceByOthers() {
 		b.addStep(Step{Verb: ClearPod, SlurmName: r.Name, Precondition: PreconditionHeld, Reason: "its pod is gone"})

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// filterReading returns the part of a reading that the NodeSet may trust. It is empty except for
-// ClusterMismatch if the workers joined another Slurm cluster. Records of slurm.conf, and those whose
-// comment names another NodeSet or, without a worker that has run, somebody else, move to OwnedByOthers.
+// filterReading returns the part of a reading that the NodeSet may trust. If the workers joined another Slurm cluster, it is empty
+// except for ClusterMismatch. Three kinds of records move to OwnedByOthers: nodes of slurm.conf, comments that name another NodeSet,
+// and foreign comments without a worker that has run.
 func filterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmReading {
 	if clash := clusterMismatch(desired, workers, &s); clash != "" {
 		return SlurmReading{Connected: true, ClusterMismatch: clash, Problem: clash}
@@ -44,12 +44,12 @@ func filterReading(desired *Desired, workers []Worker, s SlurmReading) SlurmRead
 const (
 	// OwnerSlurmConf owns the Slurm nodes that slurm.conf lists.
 	OwnerSlurmConf = "slurm.conf"
-	// OwnerOfComment owns those whose comment is none of a NodeSet.
+	// OwnerOfComment owns records whose comment is not from a NodeSet.
 	OwnerOfComment = "somebody else, as their comment says"
 )
 
-// otherOwner returns who else owns the node than the NodeSet with the UID, empty for nobody. Workers
-// are dynamic nodes, so a node that is not is one of slurm.conf, whatever its comment says.
+// otherOwner returns the owner of the node, if it is not the NodeSet with the UID; otherwise an empty string. Workers are dynamic
+// nodes, so any other node comes from slurm.conf, whatever its comment.
 func (r Record) otherOwner(uid string) string {
 	switch {
 	case !r.Dynamic:
@@ -86,8 +86,7 @@ type SlurmClusterChange struct {
 	Name  string
 }
 
-// planSlurmCluster records the Slurm cluster in which a worker is first seen registered, until no
-// worker is left.
+// planSlurmCluster records the Slurm cluster where a worker is first seen registered. The record stays until no worker is left.
 func planSlurmCluster(desired *Desired, observed *Observation) SlurmClusterChange {
 	s := &observed.Slurm
 	isRegistered := func(w Worker) bool {
@@ -111,9 +110,9 @@ func (b *planRun) mayBelongToOther(name string) bool {
 	return b.slurm.OwnedByOthers[name] != "" || b.isOwnerUnknown(name)
 }
 
-// isOwnerUnknown reports whether a Slurm node responds and has no owner. A dynamic node that
-// responds has a slurmd, and its NodeSet records itself as the owner only after the registration. A
-// node without an owner belongs to nobody once it is down, or FUTURE, unless somebody else wrote its comment.
+// isOwnerUnknown reports whether a Slurm node responds and has no owner. A dynamic node that responds has a slurmd, and its NodeSet
+// records itself as the owner only after the registration. Once a node without an owner is down or FUTURE, it is free, unless it has a
+// foreign comment.
 func (b *planRun) isOwnerUnknown(name string) bool {
 	r, there := b.slurm.Records[name]
 	if !there || r.OwnerUID != "" {
@@ -122,9 +121,9 @@ func (b *planRun) isOwnerUnknown(name string) bool {
 	return r.ForeignComment || !r.Future && !r.Down && !r.OurReason
 }
 
-// isDisplaced reports whether another pod has the worker's name, or a fresh reading shows that its Slurm node belongs to somebody else,
-// before slurmd has run in the pod. Its slurmd would take over the node, and slurmctld would end the jobs there. The kubelet may be
-// late to report a slurmd, so a scheduled worker needs a fresh reading, unless the other pod may have jobs that its slurmd would end.
+// isDisplaced reports whether, before slurmd has run in the pod, another pod has the worker's name or a fresh reading shows that others
+// own its Slurm node. Its slurmd would take over the node, and slurmctld would end the jobs there. The kubelet may report a slurmd
+// late, so a scheduled worker needs a fresh reading, unless the other pod may have jobs that its slurmd would end.
 func (b *planRun) isDisplaced(w *Worker) bool {
 	isOthers := b.slurm.Fresh && b.rules.OwnedByOther(b.slurm, w.SlurmName) != ""
 	hasNamesake := w.Namesake != "" && (b.slurm.Fresh || w.KubeNode == "" || w.NamesakeHasRun)
@@ -136,9 +135,9 @@ func (b *planRun) isExposed(w *Worker) bool {
 	return w.ExposedTo != "" && w.KubeNode == "" && !b.desired.Deleting && !b.desired.Frozen
 }
 
-// mayServe reports whether slurmd may run in a scheduled pod, although its kubelet has not reported it: the worker's Slurm node, or that
-// of others, is in service. A slurmd that is older than the pod's schedule runs elsewhere, and so does one of a pod in the owner's comment. An owner's
-// node must show a younger slurmd.
+// mayServe reports whether slurmd may run in a scheduled pod before its kubelet reports it: the worker's Slurm node, or the node of
+// others, is in service. A slurmd that started before the pod was scheduled runs elsewhere, and so does a slurmd whose pod is in the
+// owner's comment. An owner's node must show a later slurmd.
 func (s *SlurmReading) mayServe(w *Worker) bool {
 	if w.KubeNode == "" {
 		return false
@@ -163,7 +162,7 @@ func (s *SlurmReading) mayServe(w *Worker) bool {
 func (w *Worker) scheduledAt() time.Time { return later(w.Created, w.Scheduled) }
 
 // mayBeServedBy reports whether the slurmd of a record of the NodeSet may run in a pod: the node is in service, names no other pod, and
-// shows no slurmd that has started before the pod was scheduled.
+// shows no slurmd that started before the pod was scheduled.
 func (r *Record) mayBeServedBy(pod string, scheduled time.Time) bool {
 	return !r.Future && !r.Down && (r.Pod == "" || r.Pod == pod) &&
 		(r.SlurmdStarted.IsZero() || !r.SlurmdStarted.Before(scheduled.Add(-maxClockSkew)))
@@ -178,9 +177,8 @@ func (w *Worker) hasNeverRun() bool {
 	return w.KubeNode == "" || w.NeverStarted && w.Registered.IsZero()
 }
 
-// isOwnedByOther reports whether the worker's slurmd runs and its Slurm node belongs to another
-// NodeSet. Such a worker is left alone, except that deletion of the NodeSet applies the drain
-// policy.
+// isOwnedByOther reports whether the worker's slurmd runs and another NodeSet owns its Slurm node. Such a worker is left alone, except
+// that deletion of the NodeSet applies the drain policy.
 func (b *planRun) isOwnedByOther(w *Worker) bool {
 	_, taken := b.slurm.OwnedByOthers[w.SlurmName]
 	return taken && !b.desired.Deleting && w.KubeNode != ""

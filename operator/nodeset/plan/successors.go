@@ -7,9 +7,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// An update of a worker that cannot come back would only remove it. So a worker is updated only if there is a name for its
-// successor: that of its Kubernetes node or ordinal, or in scaling mode StatefulSet that of another ordinal, which no
-// other successor and no missing worker needs.
+// An update of a worker that cannot come back would only remove it. So a worker is updated only if its successor has a name: the name
+// of its Kubernetes node or ordinal, or in scaling mode StatefulSet the name of another ordinal that no other successor and no missing
+// worker needs.
 
 // spareNames are the names of ordinals that no worker has.
 type spareNames struct {
@@ -21,8 +21,8 @@ type spareNames struct {
 	problem string
 }
 
-// findSuccessor reports whether a worker could take the place of an outdated one. If not, it returns why that worker can have no
-// name; empty if the name may become free.
+// findSuccessor reports whether a worker could replace an outdated one. If not, it returns why that worker can have no name; empty if
+// the name may become free.
 func (b *planRun) findSuccessor(w *Worker) (exists bool, problem string) {
 	if b.desired.PerKubeNode {
 		return b.findSuccessorOnKubeNode(w)
@@ -58,7 +58,7 @@ func (b *planRun) findSuccessorOnKubeNode(w *Worker) (exists bool, problem strin
 	names := b.findNewNames()
 	kubeNode := cmp.Or(w.Slot.KubeNode, w.KubeNode)
 	name, wanted := names.byKubeNode[kubeNode]
-	if !wanted { // there is to be no worker
+	if !wanted { // no worker is wanted
 		return true, ""
 	}
 	if name == "" {
@@ -86,7 +86,7 @@ func (b *planRun) findSuccessorOnKubeNode(w *Worker) (exists bool, problem strin
 	return !b.usedSlurmNames[name], ""
 }
 
-// nameFuture is what becomes of a name that an outdated worker's successor needs, in scaling mode DaemonSet.
+// nameFuture is the future of a name that an outdated worker's successor needs, in scaling mode DaemonSet.
 type nameFuture int
 
 const (
@@ -127,7 +127,7 @@ func (b *planRun) futureOf(name string, w *Worker) nameFuture {
 	return nameBecomesFree // others wait for each other, and one of them goes first
 }
 
-// isKept reports whether a worker has a name and is to stay with it.
+// isKept reports whether a worker has a name and should keep it.
 func (b *planRun) isKept(name string) bool {
 	holder := b.holders[name]
 	return holder != nil && b.causes[holder.Pod] == "" && !b.isOutdated(holder)
@@ -153,7 +153,7 @@ func (b *planRun) nameProblem(name string) string {
 	return owner + " has the name of the worker that would take its place"
 }
 
-// nameOwner returns who else owns a Slurm node name, or may own it, empty for nobody.
+// nameOwner returns the other owner, or possible owner, of a Slurm node name; empty if it is free.
 func (b *planRun) nameOwner(name string) string {
 	if owner := cmp.Or(b.rules.ReservedFor(b.desired, name), b.slurm.OwnedByOthers[name]); owner != "" {
 		return owner
@@ -164,7 +164,7 @@ func (b *planRun) nameOwner(name string) string {
 	return ""
 }
 
-// isUnused reports whether neither a pod nor a slurmd without a pod has a name.
+// isUnused reports whether no pod and no slurmd without a pod has a name.
 func (b *planRun) isUnused(name string) bool { return !b.isTakenName(name) && !b.usedSlurmNames[name] }
 
 // isTakenName reports whether a slurmd without a pod may have a name.

@@ -115,9 +115,8 @@ func (b *planRun) isNameFree(name string) bool {
 	return !b.awaitsReading(name)
 }
 
-// creationPrecondition returns what a read of the Slurm node must show right before a worker with its
-// name is created. A FUTURE record gets no job before a slurmd registers. One that is missing may be
-// missing from this reading alone.
+// creationPrecondition returns what a read of the Slurm node must show right before a worker with its name is created. A
+// FUTURE record gets no job before a slurmd registers. Only this reading may lack a missing record.
 func (b *planRun) creationPrecondition(name string) Precondition {
 	if b.slurm.Records[name].Future || name == "" {
 		return NoPrecondition
@@ -125,7 +124,8 @@ func (b *planRun) creationPrecondition(name string) Precondition {
 	return PreconditionJoinable
 }
 
-// reservedFor returns the owner of a name that no worker gets, empty for nobody. A worker that has it already stays.
+// reservedFor returns the owner of a name that no worker gets, or an empty string. A worker that already has the name
+// stays.
 func reservedFor(d *Desired, name string) string { return d.ReservedNames[name] }
 
 // findReservedNames determines the names that workers would have, and that are not theirs.
