@@ -96,7 +96,7 @@ func retryAfterOf(resp *http.Response, now time.Time) time.Duration {
 	return max(0, at.Sub(now))
 }
 
-// errTooLarge is what an answer fails with that is larger than maxAnswerBytes.
+// errTooLarge is the error of an answer with more than maxAnswerBytes bytes.
 var errTooLarge = errors.New("a quarter of the memory limit, and 256 MiB, is the most")
 
 // exchange sends one request and reads its whole answer. An error means that no usable answer
@@ -182,8 +182,8 @@ func (a *answer) problem(op string) error {
 	return &Error{Code: code, Op: op, Status: a.status, RetryAfter: a.retryAfter}
 }
 
-// isMissingPath reports whether slurmrestd itself answered that it has no such path: "Unable find requested URL" (24.11), or
-// "Unable to find requested URL endpoint" (26.05). The status alone may be a proxy's, and tells nothing about Slurm.
+// isMissingPath reports whether slurmrestd itself answered that the path is missing: "Unable find requested URL" (24.11), or "Unable to
+// find requested URL endpoint" (26.05). The status alone is not enough, because a proxy may have sent it.
 func (a *answer) isMissingPath() bool {
 	return a.status == http.StatusNotFound && !a.json && bytes.Contains(a.body, []byte("find requested URL"))
 }

@@ -13,7 +13,7 @@ import (
 // DefaultPeriod is the default pause between polls of resources that change often.
 const DefaultPeriod = 10 * time.Second
 
-// CacheConfig says what a Cache polls and how often. The zero value is good.
+// CacheConfig sets which resources a Cache polls, and how often. The zero value is usable.
 type CacheConfig struct {
 	// Period is the pause between polls of nodes, jobs, ping and diag. Partitions,
 	// reservations, licences and the configuration are polled at four times this period, or
@@ -30,7 +30,7 @@ type CacheConfig struct {
 	Share float64
 	// JobsReader selects how jobs are read; empty means ReadAuto.
 	JobsReader JobsReader
-	// Resources lists the resources to poll; nil means those of the function Resources.
+	// Resources lists the resources to poll; nil polls all that the function Resources returns.
 	Resources []Resource
 	// Progress, if set, is called during polls that request many records one by one, such as
 	// the first poll of a delta reader: done of total records have been read. It must not
@@ -74,7 +74,7 @@ type Cache struct {
 	pollers []*poller
 
 	snapshot atomic.Pointer[Snapshot]
-	server   atomic.Uint64 // the number of the server of which all is being read
+	server   atomic.Uint64 // the number of the server whose data is being read
 	probe    chan struct{} // has an element while a poll asks a server that did not answer
 
 	unknownQOS unknownQOS // of the poller of jobs
@@ -192,7 +192,7 @@ type reading struct {
 	update     func(*Snapshot)
 	serverTime slurm.Time
 	server     slurm.Server
-	// exceptional means that the duration of this poll does not predict that of the next one.
+	// exceptional marks a poll whose duration does not predict the duration of the next one.
 	exceptional bool
 	// catchUp is how long the poll read records that were in doubt.
 	catchUp time.Duration

@@ -16,10 +16,10 @@ import (
 )
 
 // defaultTimeout is the deadline of one request. It is longer than slurmctld's default
-// MessageTimeout of 10 s, so that slurmrestd can report what is wrong.
+// MessageTimeout of 10 s, which gives slurmrestd time to report slurmctld's failure.
 const defaultTimeout = 30 * time.Second
 
-// Config says which slurmrestd to talk to and how.
+// Config sets the address of slurmrestd, the credentials and the timeouts.
 type Config struct {
 	// URL is http://host:port, https://host:port or unix:///path/to.sock.
 	URL string
@@ -36,7 +36,7 @@ type Config struct {
 	// nodes and jobs it restarts with every chunk that arrives, so that a long list does not
 	// time out before 15 minutes.
 	Timeout time.Duration
-	// Observer is called for every request and poll; nil means none.
+	// Observer is called for every request and poll; nil disables it.
 	Observer Observer
 }
 
@@ -80,7 +80,7 @@ type Client struct {
 	server  uint64
 	// noAccounting is whether the last answer reported that the cluster has no accounting storage.
 	noAccounting bool
-	negotiation  *negotiation // nil if none is running
+	negotiation  *negotiation // nil if no negotiation is running
 }
 
 // New returns a Client. It makes no request, and fails with CodeInvalid only if the configuration is

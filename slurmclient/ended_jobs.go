@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// EndedJobs lists the runs of jobs whose end lies in a time, the bounds included, as slurmdbd has recorded them. It makes one request for
-// each state in which jobs end, and more if an answer is too large: each half of the time in its turn.
+// EndedJobs lists the runs of jobs that ended between from and to, inclusive, as slurmdbd recorded them. It makes one request for each
+// state in which jobs end. If an answer is too large, it halves the time range and requests each half.
 func (c *Client) EndedJobs(ctx context.Context, from, to slurm.Time) (List[slurm.EndedJob], error) {
 	var out List[slurm.EndedJob]
 	for _, state := range slurm.EndStates() {

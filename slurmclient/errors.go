@@ -46,7 +46,7 @@ type Error struct {
 	Op string
 	// Status is the HTTP status, 0 when there was no answer.
 	Status int
-	// Number is Slurm's error number, 0 when there was none.
+	// Number is Slurm's error number, 0 if the answer had no number.
 	Number int
 	// Message is Slurm's text or a description of what went wrong.
 	Message string
@@ -80,7 +80,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// CodeOf returns the code of the first Error in err's chain, or "" when there is none.
+// CodeOf returns the code of the first Error in err's chain, or "" if the chain has no Error.
 func CodeOf(err error) Code {
 	var e *Error
 	if errors.As(err, &e) {
@@ -100,7 +100,7 @@ type Panic struct {
 // Error returns one line without the stack.
 func (p *Panic) Error() string { return fmt.Sprint("panic: ", p.Value) }
 
-// PanicOf returns the panic in err's chain, or nil when there is none.
+// PanicOf returns the panic in err's chain, or nil if the chain has no panic.
 func PanicOf(err error) *Panic {
 	var p *Panic
 	errors.As(err, &p)
@@ -116,11 +116,11 @@ func IsUnchanged(err error) bool { return CodeOf(err) == CodeUnchanged }
 // IsConflict reports whether err means that the state of the object forbids the change for now.
 func IsConflict(err error) bool { return CodeOf(err) == CodeConflict }
 
-// Guard calls f. If f panics, Guard returns an error with CodePanic from which PanicOf returns the
-// stack. op names what f does, such as "computing the demand".
+// Guard calls f. If f panics, Guard returns an error with CodePanic; PanicOf returns its stack. op names the work of f,
+// such as "computing the demand".
 //
-// Programs that serve several clusters guard what they compute from the data of each cluster, so
-// that a defect exposed by one cluster affects only that cluster.
+// Programs that serve several clusters guard the computations for each cluster. A defect that one cluster's data expose
+// then affects only that cluster.
 func Guard(op string, f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -16,15 +16,15 @@ const (
 	hiddenCheckInterval = 5 * time.Minute
 	// maxHiddenSuspects is how many jobs that no list has are looked at. The oldest come first: new ones are no suspects for long.
 	maxHiddenSuspects = 3
-	// recountAfter is how long after a count that is too high it is looked at again, and ordinaryDifference how many jobs may have
-	// ended in between.
+	// recountAfter is the pause before a count that is too high is checked again. ordinaryDifference is how many jobs may have ended between
+	// the two readings.
 	recountAfter       = time.Minute
 	ordinaryDifference = 1000
 )
 
-// hiddenJobs finds out whether the jobs that were read lack those of others. With PrivateData=jobs slurmctld sends the records of a
-// user's own jobs alone, unless the user is SlurmUser, root, an operator or an administrator, but it sends everybody the
-// states and the number of all jobs (measured, docs/development/slurm.md, "PrivateData"). All versions of the API have states.
+// hiddenJobs detects whether slurmctld hides the jobs of other users. With PrivateData=jobs, users see only their own job records, except
+// for SlurmUser, root, operators and administrators. But slurmctld sends the states and the number of all jobs to every user (measured,
+// docs/development/slurm.md, "PrivateData"). All versions of the API have states.
 type hiddenJobs struct {
 	client *Client
 	now    func() time.Time
@@ -35,8 +35,8 @@ type hiddenJobs struct {
 	doubtful bool
 }
 
-// checkComplete returns an error if the records of jobs are hidden. It asks from time to time, and in each poll while there are some.
-// Where it cannot find out, what was found last holds, and the next poll tries again.
+// checkComplete returns an error if job records are hidden. It checks at intervals, and in each poll while records are hidden. If a check
+// fails, the last result remains valid and the next poll tries again.
 func (h *hiddenJobs) checkComplete(ctx context.Context, jobs []*slurm.Job) error {
 	if h.now().Before(h.due) {
 		return nil
@@ -73,8 +73,8 @@ func (h *hiddenJobs) findHidden(ctx context.Context, jobs []*slurm.Job) (result 
 	return nil, true
 }
 
-// checkNumber returns an error if slurmctld counts many more jobs and array tasks than it sends, and still did so a while later: what
-// it counts is up to half a minute old.
+// checkNumber returns an error if slurmctld counts many more jobs and array tasks than it sends, twice in a row. It waits between the two
+// checks because slurmctld's count is up to half a minute old.
 func (h *hiddenJobs) checkNumber(counted, sent uint64) error {
 	isDoubtful := counted > 2*sent+ordinaryDifference
 	switch {

@@ -6,14 +6,13 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// maxNamedNodes is how many nodes the distinct host lists of one kind of objects may name together. Slurm has at most some
-// 65,000 nodes. A server may answer anything, and a few short texts can name millions of nodes, which those who read a
-// snapshot expand.
+// maxNamedNodes limits how many nodes the distinct host lists of one kind of objects name together. Slurm has at most about 65,000 nodes.
+// But a server may answer anything, and a few short texts can name millions of nodes, which readers of a snapshot expand.
 const maxNamedNodes = 1 << 22
 
-// checkNamedNodes returns an error if the jobs or reservations of a snapshot have too many nodes. Lists that cannot be read
-// name none. The nodes that jobs require or exclude do not count: any user may name all nodes in each of many jobs, and those who
-// expand these lists have bounds of their own.
+// checkNamedNodes returns an error if the jobs or reservations of a snapshot have too many nodes. Lists that cannot be read count as empty.
+// Required and excluded nodes of jobs do not count, because any user may name all nodes in many jobs. Code that expands those lists has its
+// own limits.
 func checkNamedNodes(s *Snapshot, changed Resource) error {
 	c := nodeCounter{seen: map[string]bool{}}
 	switch changed {

@@ -76,8 +76,8 @@ func (c *Client) bindJobs(ctx context.Context) (wire.Binding, error) {
 	return jobs, nil
 }
 
-// negotiation is one call of negotiate, whose result several requests wait for. It outlives the request that began
-// it, and ends with the last one that waits for it.
+// negotiation is one call of negotiate; several requests wait for its result. It outlives the request that began it, and ends with the last
+// waiting request.
 type negotiation struct {
 	waiting int // guarded by Client.mu
 	cancel  context.CancelFunc
@@ -138,9 +138,9 @@ func (c *Client) endNegotiation(n *negotiation) {
 	}
 }
 
-// negotiate sends a ping in every version, newest first, until the server accepts one. The server
-// answers 404 for a version that it lacks. Where the answer is not its own, as that of a proxy, which may give it at any time, the
-// first of these versions is tried once more when the server has accepted an older one.
+// negotiate sends a ping in every version, newest first, until the server accepts one. The server answers 404 for a version that it lacks.
+// A proxy may answer instead at any time. If the server accepts an older version after such answers, negotiate tries the first doubtful
+// version once more.
 func (c *Client) negotiate(ctx context.Context) (string, error) {
 	doubtful := ""
 	for _, version := range wire.Versions() {
@@ -166,7 +166,7 @@ func (c *Client) negotiate(ctx context.Context) (string, error) {
 
 const versionOp = "finding a common API version"
 
-// versionState is what the answer to a ping tells of a version.
+// versionState is the state of a version according to the answer to a ping.
 type versionState int
 
 const (

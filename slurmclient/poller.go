@@ -73,11 +73,12 @@ func (p *poller) run(ctx context.Context) {
 // probeTime is longer than a failing poll takes, which may make several requests that each time out after 17 s.
 const probeTime = time.Minute
 
-// awaitProbe waits until nobody else asks a server that did not answer the last time, or the poll is requested, and
-// returns a function that lets the next one ask. slurmrestd has twice as many threads as processors, and a request
-// holds one until slurmctld answers or has timed out, so that requests which pile up during an outage keep it busy for
-// minutes after it. A poll that takes longer than a request that times out is being answered, so that the next one may
-// ask after probeTime.
+// awaitProbe waits until no other poller waits for a server that did not answer last time, or until the poll is requested. It returns a
+// function that lets the next poller send its request.
+//
+// slurmrestd has twice as many threads as processors, and a request occupies a thread until slurmctld answers or times out. Requests that
+// pile up during an outage keep slurmrestd busy for minutes afterwards. A poll that takes longer than a request's timeout is being
+// answered, so the next poller may start after probeTime.
 func (c *Cache) awaitProbe(ctx context.Context, requested <-chan struct{}) (release func()) {
 	select {
 	case c.probe <- struct{}{}:
@@ -187,7 +188,7 @@ func (p *poller) writePoll(s *Snapshot, begin time.Time, took time.Duration, got
 			err = checkNamedNodes(s, p.resource)
 		}
 		if err != nil {
-			// The reader takes what it has read for stored: "unchanged" would make the former values fresh.
+			// The reader assumes that its last reading was stored; an "unchanged" would mark the older values as fresh.
 			p.read = p.cache.readerOf(p.resource)
 		}
 	}
@@ -249,8 +250,8 @@ func (c *Cache) retryFailing() {
 	}
 }
 
-// requestCreatedQOS requests a poll of QOS if jobs wait in one that was created since the last poll, whose limits would count only after
-// the next one. Only the poller of jobs calls it.
+// requestCreatedQOS requests a poll of QOS if jobs wait in a QOS that was created since the last poll. Its limits would otherwise apply
+// only after the next regular poll. Only the poller of jobs calls it.
 func (c *Cache) requestCreatedQOS() {
 	s, p := c.Snapshot(), c.pollerOf(QOS)
 	if p != nil && s.QOS.Known && !s.QOS.Absent && c.unknownQOS.observe(s.Jobs.Value, s.QOS.Value) {
@@ -339,8 +340,8 @@ func (l *newJobsChecker) checkForJobs(ctx context.Context) (err error) {
 		if !l.newJobs.ShouldPoll(now, stats, lastPollOf(s.Jobs.Poll)) {
 			return
 		}
-		// The nodes first: a node that an older reading has as idle may have got the job before, and would seem to have room for
-		// the new one. Polls report their own failures.
+		// Nodes first: an older reading may show the node of a started job as idle, and the new job would seem to fit there. Polls report their
+		// own failures.
 		if l.nodes != nil && lastPollOf(s.Nodes.Poll).MayPollEarly(now) {
 			_ = l.nodes.requestPoll()(ctx)
 		}

@@ -103,7 +103,7 @@ func valueReader[T any](
 	}
 }
 
-// readStats reads the statistics. A clock that goes back is that of another server.
+// readStats reads the statistics. If the server's clock went backwards, a different server answered.
 func (c *Cache) readStats(ctx context.Context) (*slurm.Stats, error) {
 	stats, err := c.client.Stats(ctx)
 	if old := c.Snapshot().Stats; err == nil && old.Known && stats.At < old.Value.At {

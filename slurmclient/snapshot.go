@@ -133,8 +133,7 @@ func (p Poll) Age(now time.Time) time.Duration {
 type Snapshot struct {
 	// Sequence increases with every publication.
 	Sequence uint64
-	// Server and Version (such as "v0.0.44") are those of the last answer; empty before the
-	// first answer.
+	// Server and Version (such as "v0.0.44") come from the last answer; they are empty before the first one.
 	Server  slurm.Server
 	Version string
 	// PublishedAt is when this snapshot was published, by the local clock.

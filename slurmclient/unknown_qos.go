@@ -5,8 +5,8 @@ import "github.com/slurmtide/slurmtide/slurmclient/slurm"
 // unknownQOS remembers in which unknown QOS jobs wait. It is not safe for concurrent use.
 type unknownQOS struct{ names map[string]bool }
 
-// observe reports whether jobs wait in a QOS that the list does not contain, and did not at the call before: somebody has created it.
-// A QOS that was deleted, and that slurmdbd never lists again, is reported once.
+// observe reports whether a QOS was created since the last call: jobs wait in it, and the list does not contain it. A deleted QOS, which
+// slurmdbd never lists again, is reported once.
 func (u *unknownQOS) observe(jobs []*slurm.Job, list []slurm.QOS) (created bool) {
 	known := make(map[string]bool, len(list))
 	for _, q := range list {

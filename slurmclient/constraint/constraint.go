@@ -17,7 +17,7 @@ type Constraint struct {
 	terms   []Constraint
 }
 
-// Features are those of a node.
+// Features are the features of one node.
 type Features interface{ HasFeature(feature string) bool }
 
 // FeatureList lists the features of a node.

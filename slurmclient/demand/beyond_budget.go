@@ -6,12 +6,13 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 )
 
-// The rules for requests beyond the work budget. Each takes constant time for each partition of its list, and none removes an existing worker:
+// The rules for requests beyond the work budget. Each takes constant time for each partition of its list, and none removes an existing
+// worker:
 //
-//   - A job is assigned to the first of a few kinds of nodes that could run it. If none of them could, but the largest nodes are large
-//     enough, it gets whole nodes of the first pool. Which kinds are tried depends on the job too, so that each is tried for some jobs.
-//   - It is packed on the last new node of its pool only, and moves on to a few other pools that can add nodes.
-//   - All existing workers of the pools that could run it are kept.
+//   - A job is assigned to one of a few kinds of nodes, the first that could run it. If none fits but the largest nodes are large
+//     enough, the job gets whole nodes of the first pool. The kinds to try depend on the job too, so each is tried for some jobs.
+//   - The job is packed only on the last new node of its pool. Then a few other pools that can add nodes are tried.
+//   - All existing workers of the pools that could run the job are kept.
 
 // maxGuesses is how many kinds of nodes or pools are tried for a request beyond the budget.
 const maxGuesses = 16

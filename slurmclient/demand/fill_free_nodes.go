@@ -74,8 +74,8 @@ func (p *planner) binsByPool(bins []bin) [][]*bin {
 	return out
 }
 
-// candidateBins returns the first bins that the free nodes can replace, those of their own pool
-// first. Each chunk in the bins must fit on such a node.
+// candidateBins returns the first bins that the free nodes can replace, with the bins of their own pool first. Each
+// chunk in the bins must fit on such a node.
 func (p *planner) candidateBins(queues, own [][]*bin, s *freeNodes) []*bin {
 	var out []*bin
 	search := func(queues [][]*bin, at int) {

@@ -54,8 +54,8 @@ func (p *planner) groupFreeNodes() []freeNodes {
 	return out
 }
 
-// readRoom writes to free what is left on a node, and returns whether the node has no work and how
-// it counts once a job takes it. ok is false where no job could start on it.
+// readRoom writes the free resources of a node to free. It returns whether the node has no work, and how it counts once a job takes it. ok
+// is false if no job could start on it.
 func (p *planner) readRoom(m *model.NodeState, free model.Amounts) (empty bool, state model.FreeState, ok bool) {
 	if !m.HasRoom {
 		return false, model.NotFree, false

@@ -7,10 +7,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 )
 
-// nodeChoice selects the nodes of one job as slurmctld does. It follows select/cons_tres with the
-// flat topology (topology/common/eval_nodes.c). Nodes of the lowest weight come first. Among these,
-// slurmctld takes the smallest row of adjacent nodes that is large enough, else the largest row. It
-// takes the nodes of a row in order, or for a job of one node the fullest node that has room.
+// nodeChoice selects the nodes of one job as slurmctld does. It follows select/cons_tres with the flat topology
+// (topology/common/eval_nodes.c). Nodes of the lowest weight come first. Among these, slurmctld takes the smallest row of adjacent nodes
+// that is large enough, else the largest row. It takes the nodes of a row in order; a job of one node gets the fullest node with room.
 type nodeChoice struct {
 	*simRun
 	request   *request
@@ -200,8 +199,8 @@ func (c *nodeChoice) rowOf(offers []nodeOffer) offerRow {
 	return r
 }
 
-// takeRow takes as many nodes of the row as needed: from those that the job names upwards, then
-// downwards. If the job needs one more node, it takes the smallest one that is enough.
+// takeRow takes as many nodes of the row as needed: upwards from the nodes that the job names, then downwards. If the job needs one more
+// node, it takes the smallest sufficient one.
 func (c *nodeChoice) takeRow(r offerRow) {
 	offers := r.offers
 	if r.required >= 0 {

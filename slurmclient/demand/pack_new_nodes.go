@@ -213,8 +213,8 @@ func (b *packer) fillOpenBins(r *request, left uint64) uint64 {
 	return left
 }
 
-// fillBin packs up to left chunks on the nodes of a bin. It splits the bin into the nodes that get
-// as many chunks as fit, the one that gets the rest, and those that get none.
+// fillBin packs up to left chunks on the nodes of a bin. It splits the bin into nodes with as many chunks as fit, one node with the rest,
+// and empty nodes.
 func (b *packer) fillBin(i int, r *request, left uint64) (put uint64) {
 	have := &b.bins[i]
 	per := min(have.room.Fits(r.chunk), r.maxChunksPerNode(r.jobs))

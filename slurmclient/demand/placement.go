@@ -242,8 +242,7 @@ func (p *planner) spreadOver(r *request, v model.Amounts, s *model.NodeShape, ma
 	return high, model.MisfitNone
 }
 
-// misfitOfSpread distinguishes a job that no number of nodes would help from one that is not
-// allowed enough nodes.
+// misfitOfSpread distinguishes two jobs: one that no number of nodes would help, and one that may not use enough nodes.
 func (p *planner) misfitOfSpread(r *request, v model.Amounts, s *model.NodeShape, maxCPUs uint64,
 	f model.Misfit) model.Misfit {
 	spread := r.CPUs

@@ -14,9 +14,12 @@ type simRun struct {
 	workerSet
 	// withNew is whether booting nodes, nodes that are free soon and new workers can be used.
 	withNew bool
-	// Per node: what is free, whether no job is on it, the request whose jobs have it exclusively,
-	// the CPUs of each partition's jobs where that is limited, and the partition of the first job
-	// on it, -1 for none.
+	// Per node:
+	//
+	//   - its free resources, and whether it has no job;
+	//   - the request whose jobs have it exclusively;
+	//   - the CPUs of each partition's jobs, if they are limited;
+	//   - the partition of the first job on it, -1 for no job.
 	free           []model.Amounts
 	empty          []bool
 	exclusiveTo    []*request

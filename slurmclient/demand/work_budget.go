@@ -13,15 +13,16 @@ const (
 	stepsPerFilter = 4 // evaluating a constraint
 )
 
-// workBudget counts the elementary steps of an estimate. It counts the same for the same input, whatever the speed of the machine. Idle
-// nodes do not affect what is counted until all requests are packed, but for those that jobs name, so that one more of them rarely
-// changes how they are packed.
+// workBudget counts the elementary steps of an estimate. The count depends only on the input, not on the speed of the machine. Until all
+// requests are packed, idle nodes affect the count only if jobs name them. One more idle node therefore rarely changes how requests are
+// packed.
 type workBudget struct {
 	// left is how many more steps the estimate can take. Requests beyond them are estimated in constant time.
 	left int
 	// reserve is how many steps beyond that constraints are still compared with all sources.
 	reserve int
-	// done is closed when nobody waits for the result any more; nil for never. uncounted are the steps since it was last looked at.
+	// done is closed when no caller waits for the result; nil disables the check. uncounted is the number of steps since the last check of
+	// done.
 	done      <-chan struct{}
 	uncounted int
 	canceled  bool
@@ -52,7 +53,7 @@ func (w *workBudget) isSpent() bool { return w.left < 0 }
 // isExhausted reports whether the reserve is spent as well.
 func (w *workBudget) isExhausted() bool { return w.left < -w.reserve }
 
-// isCanceled reports whether the computation stops, because nobody waits for its result any more.
+// isCanceled reports whether the computation stops because no caller waits for its result.
 func (w *workBudget) isCanceled() bool { return w.canceled }
 
 // stops looks whether the computation stops, and reports it.

@@ -1,11 +1,10 @@
 // Package occupancy decides which jobs hold which Slurm nodes, by the records of jobs. It is pure:
 // the same records give the same result in any order.
 //
-// In doubt a node counts as held. A job holds the nodes that its record names until it has finished,
-// whatever its state: it may be running, suspended, being configured, or pending again while its last
-// run completes. A finished job holds them while its flags say that something of it may still be
-// there. Steps do not matter, since they run on nodes of their job. If the nodes of one job cannot be
-// determined, nothing is known about any node.
+// In doubt a node counts as held. A job holds the nodes that its record names until it has finished, whatever its state. It may be running,
+// suspended, being configured, or pending again while its last run completes. A finished job holds its nodes while its flags show that
+// parts of it may still be there. Steps do not matter, since they run on nodes of their job. If the nodes of one job cannot be determined,
+// nothing is known about any node.
 package occupancy
 
 import (

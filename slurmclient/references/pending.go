@@ -11,7 +11,7 @@ import (
 // Pending is what pending jobs request, by partition and by feature expression (sbatch --constraint and --prefer).
 type Pending map[string]map[string]Request
 
-// Request is that of the pending jobs of one partition with one feature expression.
+// Request summarizes the pending jobs of one partition with one feature expression.
 type Request struct {
 	// Nodes is the largest number of nodes that one of the jobs requests at least, and Largest the first such job.
 	Nodes   int
@@ -54,7 +54,7 @@ func expressions(j *slurm.Job) []string {
 	return []string{j.Features(), j.Prefer()}
 }
 
-// add returns the request with another job, or that of the first job.
+// add returns the request with another job added.
 func (r Request) add(j *slurm.Job, known bool) Request {
 	nodes := minNodes(j)
 	if nodes > r.Nodes || nodes == r.Nodes && j.ID < r.Largest {
@@ -114,16 +114,17 @@ func (n Nodes) count(partition string, c *constraint.Constraint) int {
 
 // Removal is the removal of records of a NodeSet, all of them if nothing of it remains.
 type Removal struct {
-	// Listed are all nodes, also the removed ones, which Removed counts as well.
+	// Listed counts all nodes, including the removed ones. Removed counts only the removed nodes.
 	Listed, Removed Nodes
 	All             bool
 }
 
-// JobThatNeeds returns why a pending job needs one of the removed records, which has the partitions and features. It is
-// empty if none does. A job needs the record if it requests more nodes than its partition would have, or more with its
-// features than there would be. If nothing of the NodeSet would remain, each job that may run on the record needs it.
-// CPUs, memory and GRES do not count. A constraint that cannot be read, or that requests several nodes in numbers or of one
-// kind ("[a*2&b*4]", "[a|b]"), counts as one that only the removed records meet.
+// JobThatNeeds returns the reason why a pending job needs one of the removed records, which has the given partitions and features. It
+// returns "" if no job needs it.
+//
+// A job needs the record if it requests more nodes than its partition would have, or more nodes with its features than would remain. If the
+// NodeSet would have no node left, each job that may run on the record needs it. CPUs, memory and GRES do not count. A constraint counts as
+// met only by the removed records if it cannot be read, or if it requests several nodes in numbers or of one kind ("[a*2&b*4]", "[a|b]").
 func (p Pending) JobThatNeeds(removal Removal, partitions, features []string) string {
 	for _, partition := range partitions {
 		first, reason := uint32(0), ""

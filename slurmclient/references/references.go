@@ -1,10 +1,10 @@
 // Package references decides which jobs, reservations and partitions name which Slurm nodes. It is pure: the same
 // records give the same result in any order.
 //
-// slurmctld finds the nodes that these objects name again at each reconfigure, restart and takeover. A job whose
-// required nodes (sbatch --nodelist) include one without a record ends then as NODE_FAIL, also if it runs on other
-// nodes. A reservation without its nodes is deleted, and its jobs are held. A partition of slurm.conf that names a node
-// without a record keeps slurmctld from starting. Excluded nodes may be missing.
+// slurmctld looks up the named nodes again at each reconfigure, restart and takeover. If the record of a required node
+// (sbatch --nodelist) is missing then, the job ends as NODE_FAIL, even if it runs on other nodes. A reservation whose
+// nodes are missing is deleted, and its jobs are held. A partition of slurm.conf that names a missing node keeps
+// slurmctld from starting. Excluded nodes may be missing.
 package references
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// ByNode returns one object that names each Slurm node, in words such as "job 5", by the name of the node. A node that
-// several objects name gets a job before a reservation before a partition, and of these the first in order. If the
-// nodes of one object cannot be read, it returns an error that names the object.
+// ByNode maps the name of each node to one object that names it, in words such as "job 5". If several objects name a
+// node, jobs precede reservations, and reservations precede partitions; the first in order wins. If the nodes of an
+// object cannot be read, ByNode returns an error that names the object.
 //
-// A partition that contains node sets, such as ALL, counts as naming no node, because slurmctld does not say which of
-// its nodes slurm.conf names.
+// A partition that contains node sets, such as ALL, counts as naming no node: slurmctld does not report which of its
+// nodes slurm.conf names.
 func ByNode(jobs []*slurm.Job, reservations []*slurm.Reservation, partitions []*slurm.Partition) (map[string]string, error) {
 	c := collector{objects: map[string]string{}, expanded: map[string]bool{}}
 	for _, j := range jobs {

@@ -60,8 +60,8 @@ func (k Key) Sign(claims jwt.Claims) (string, error) {
 	return text, nil
 }
 
-// Read reads the claims of a token that the key has signed. It does not look at their times. The error says that the key
-// has not signed it.
+// Read verifies a token's signature and reads its claims. It does not check their times. It returns an error if the key has not signed the
+// token.
 func (k Key) Read(token string, claims jwt.Claims) error {
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{k.method.Alg()}), jwt.WithoutClaimsValidation())
 	parsed, err := parser.ParseWithClaims(token, claims, func(*jwt.Token) (any, error) { return k.public, nil })

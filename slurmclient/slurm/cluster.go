@@ -4,8 +4,8 @@ package slurm
 type Server struct {
 	// Cluster is ClusterName, Release slurmrestd's version such as "24.11.5".
 	Cluster, Release string
-	// Accounting is the accounting storage plugin, empty if there is none or the answer does not
-	// name it. NoAccounting is whether the answer says that there is none.
+	// Accounting is the accounting storage plugin, empty if the answer does not name one. NoAccounting is whether the answer reports that the
+	// cluster has no accounting storage.
 	Accounting   string
 	NoAccounting bool
 }

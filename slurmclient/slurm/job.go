@@ -140,8 +140,7 @@ func (j *Job) IsArrayBase() bool {
 
 // JobStatus is the state of one job or array task, as the endpoint jobs/state reports it.
 type JobStatus struct {
-	// ID is the job id: that of the array for a task, and that of the leader for a component of a
-	// heterogeneous job.
+	// ID is the job id. A task has the id of its array, and a component of a heterogeneous job has the leader's id.
 	ID uint32
 	// TaskID is the array index of a single task, with or without a record of its own.
 	TaskID Number

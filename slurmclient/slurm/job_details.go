@@ -1,6 +1,6 @@
 package slurm
 
-// JobDetails is what similar jobs have in common: mostly options of sbatch(1) that few jobs use, or for which few values are common.
+// JobDetails contains the fields that similar jobs share: mostly options of sbatch(1) that few jobs use, or that have few common values.
 type JobDetails struct {
 	// ReasonText is slurmctld's longer text of Job.Reason, often empty.
 	ReasonText string
@@ -35,11 +35,11 @@ type JobDetails struct {
 	// Siblings are the clusters of a federation in which the job could run as well.
 	Siblings                       string
 	Licenses, Reservation, Network string
-	// Flags are the flags of the job, not those of its state, joined by commas, such as
+	// Flags are the flags of the job (not of its state), joined by commas, such as
 	// "EXACT_TASK_COUNT_REQUESTED,JOB_WAS_RUNNING".
 	Flags string
-	// ExitCode is what the job's script returned, which is 0 until the job has ended and unset if unknown. ExitSignal is the
-	// signal that ended it, 0 for none.
+	// ExitCode is the exit code of the job's script: 0 until the job has ended, and unset if unknown. ExitSignal is the signal that ended the
+	// job, or 0.
 	ExitCode   Number
 	ExitSignal uint32
 }

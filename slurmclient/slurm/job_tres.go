@@ -44,8 +44,8 @@ func (j *Job) requestsGPUs() bool {
 		func(text string) bool { return strings.Contains(text, "gpu") })
 }
 
-// countRequestedGPUs returns the GPUs of the job as slurmctld counts them in its text: those of the whole job, or else those of its
-// least number of nodes or of its tasks.
+// countRequestedGPUs returns the GPUs of the job as slurmctld counts them in its text. If the text lacks the GPUs of the whole job, they
+// follow from its smallest number of nodes or from its tasks.
 func (j *Job) countRequestedGPUs() (uint64, bool) {
 	counts, times, ok := j.gpuRequest()
 	hi, gpus := bits.Mul64(TRES{GRES: counts}.GPUs(), times)

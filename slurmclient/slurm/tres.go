@@ -13,7 +13,7 @@ type TRES struct {
 	MemoryMiB   uint64
 	Billing     uint64
 	// GRES counts generic resources by Slurm's name without "gres/", such as "gpu" and
-	// "gpu:h100". It is nil if there are none.
+	// "gpu:h100". It is nil if no resource is counted.
 	GRES map[string]uint64
 	// Licenses counts licences by name. It is nil if there are none.
 	Licenses map[string]uint64

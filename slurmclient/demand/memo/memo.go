@@ -46,7 +46,7 @@ type Answer struct {
 	Demand demand.Demand
 	// ComputeTime is how long the computation took.
 	ComputeTime time.Duration
-	// Err is the panic because of which there is no Demand, nil for none.
+	// Err is the panic that prevented the Demand, or nil.
 	Err error
 }
 

@@ -18,9 +18,9 @@ type answer[T any] struct {
 	panic any
 }
 
-// runRequests makes the requests that next returns, several at a time and in their order, until there is none. done is called after
-// each answer, and next may return more requests then. runRequests returns when no request is in flight any more, also after an
-// error, and panics if a request did.
+// runRequests makes the requests that next returns, several at a time and in their order, until next returns no more. It calls done after
+// each answer; next may then return more requests. runRequests returns when no request is in flight, also after an error. If a request
+// panics, runRequests panics too.
 func runRequests[T any](ctx context.Context, limit *inFlight, next func() (request[T], bool), done func(T)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

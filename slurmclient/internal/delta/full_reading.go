@@ -136,7 +136,7 @@ func (q queueSize) alternative(m method, top uint32) method {
 }
 
 // readFull reads all jobs by the cheaper method. After a failure the next poll uses the other
-// method, and so on until one of them succeeds.
+// method, and the two alternate until one succeeds.
 func (d *Reader) readFull(
 	ctx context.Context, p *poll, stats *slurm.Stats, roundTrip time.Duration, top uint32,
 ) (by method, err error) {
@@ -279,9 +279,9 @@ func (d *Reader) readStatesOfIDs(ctx context.Context, p *poll, stats *slurm.Stat
 	return nil
 }
 
-// mayLackJobs reports whether slurmctld counted more unfinished jobs before they were read than were found, and jobs that ended or came
-// between two readings of its counters do not explain it. The count may be older than the counters, hence the factor of two, and before is
-// that of the last poll if there was one.
+// mayLackJobs reports whether the reading may lack unfinished jobs. slurmctld counted more of them before the reading, and jobs that ended
+// or came between two readings of its counters do not explain the difference. The count may be older than the counters, hence the factor of
+// two. before is the last poll's statistics, if it read any.
 func mayLackJobs(found, counted uint64, before, after *slurm.Stats) bool {
 	if found >= counted {
 		return false

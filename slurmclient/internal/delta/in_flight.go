@@ -16,9 +16,9 @@ const (
 	freshLooks = 64
 )
 
-// inFlight is how many requests of one kind are in flight at a time. It adapts to how long the server takes to answer, as
-// TCP Vegas does (Brakmo and Peterson, 1995): a distant server takes as long for one request as for sixteen, and where they wait
-// for each other in the server, more of them are no faster.
+// inFlight limits how many requests of one kind are in flight at a time. It adapts to the server's response time as TCP Vegas does (Brakmo
+// and Peterson, 1995). A distant server answers sixteen requests as quickly as one. Where requests queue in the server, sending more of
+// them is no faster.
 type inFlight struct {
 	limit int
 	// shortest is the shortest mean time of an answer.

@@ -27,9 +27,8 @@ func (k *keptRecords) addPoll(p *poll, stats *slurm.Stats, begin time.Time) {
 	}
 }
 
-// useKept takes the records that a poll wants from the kept ones, if their states are the same. It returns the ids of those that
-// may have changed nevertheless since they were read: all that are pending if somebody updated some job, and otherwise those
-// that wait for a limit or another job.
+// useKept takes the records that a poll wants from the kept ones, if their states are the same. It returns the ids whose records may have
+// changed nevertheless. After an update of any job these are all pending jobs, otherwise the jobs that wait for a limit or another job.
 func (d *Reader) useKept(p *poll, stats *slurm.Stats) (doubtful []uint32) {
 	k := &d.kept
 	if k.stats == nil || hasRestarted(k.stats, stats) {

@@ -21,8 +21,7 @@ type poll struct {
 	// rows are the states that were read, by record id. The base record of an array combines the
 	// rows of all tasks that are not split off.
 	rows map[uint32]*stateRow
-	// inWindow are the ids found in the window, fresh are those of them that are new, and
-	// wantedIDs are the ids whose record must be read.
+	// inWindow are the ids found in the window, and fresh are the new ones among them. wantedIDs are the ids whose record must be read.
 	inWindow  map[uint32]bool
 	fresh     map[uint32]bool
 	wantedIDs map[uint32]bool
@@ -89,7 +88,7 @@ func (p *poll) stateIDs() []string {
 		case j.ArrayJobID != j.ID:
 			ids = append(ids, strconv.FormatUint(uint64(j.ID), 10))
 		case isTask:
-			// The array's last task has the id of the array, which alone would mean all tasks.
+			// The array's last task has the id of the array, and that id alone would request all tasks.
 			ids = append(ids, taskID(j.ID, task))
 		case !j.IsArrayBase():
 			// For an array without tasks ("7_*"), the answer also has the states of its split tasks.

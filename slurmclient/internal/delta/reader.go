@@ -12,8 +12,7 @@ import (
 type Source interface {
 	// Stats reads slurmctld's statistics.
 	Stats(ctx context.Context) (*slurm.Stats, error)
-	// Job reads the records of an id: those of all split tasks for the id of an array, and none
-	// if there is no such job.
+	// Job reads the records of an id. For the id of an array it returns all split tasks, and for an unknown id no record.
 	Job(ctx context.Context, id uint32) ([]*slurm.Job, error)
 	// JobStates reads the states of ids, at least one, which may be single tasks ("7_3"), and
 	// leaves out those that do not exist. For a task that is not split off it returns all such

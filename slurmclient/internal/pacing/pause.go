@@ -8,11 +8,10 @@ import (
 // maxBackoff limits the pause after failures, so that a recovered server is noticed soon.
 const maxBackoff = 30 * time.Second
 
-// PauseAfter returns how long to pause after a poll: at least the period, and longer if polling would
-// otherwise take more than its share of the time. Every failure after the first one doubles the
-// pause, up to eight periods or maxBackoff, whichever is shorter. How long a failed poll took says how long
-// slurmrestd waits for a slurmctld that does not answer, not what polls cost, so it extends the pause only to as
-// much, and not beyond maxBackoff.
+// PauseAfter returns how long to pause after a poll: at least the period, and longer if polling would otherwise exceed its share of the
+// time. Every failure after the first one doubles the pause, up to eight periods or maxBackoff, whichever is shorter. The duration of a
+// failed poll shows how long slurmrestd waits for a silent slurmctld, not the cost of polls. It therefore extends the pause to at most that
+// duration, and not beyond maxBackoff.
 func PauseAfter(period, took time.Duration, share float64, failures int) time.Duration {
 	if failures == 0 {
 		return max(period, time.Duration(float64(took)*(1-share)/share))

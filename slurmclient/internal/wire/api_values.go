@@ -48,8 +48,8 @@ func or[T any](p *T) T {
 	return *p
 }
 
-// confOf returns the configuration. The answer always has the list PrivateData, which may be empty. A
-// missing list means that the setting is unknown, not that nothing is private.
+// confOf returns the configuration. The answer always has the list PrivateData, which may be empty. If
+// the list is missing, the setting is unknown.
 func confOf(conf slurm.Conf) (*slurm.Conf, error) {
 	if conf.PrivateData == nil {
 		return nil, errors.New("the configuration has no PrivateData")
@@ -137,7 +137,7 @@ func plainFloat(p *float64) slurm.Float {
 	return slurm.Flt(*p)
 }
 
-// tresMap returns counts by Slurm's name, such as "cpu" and "gres/gpu"; nil if there are none.
+// tresMap returns counts by Slurm's name, such as "cpu" and "gres/gpu"; nil for an empty list.
 func tresMap[T tresJSON](list []T) map[string]uint64 {
 	if len(list) == 0 {
 		return nil

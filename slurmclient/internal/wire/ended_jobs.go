@@ -11,9 +11,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// requestEndedJobs requests what slurmdbd has recorded of jobs in one state whose end lies in a time, the bounds included. The types that
-// are generated from the OpenAPI documents have no such request: they would be a third of all types. The answer is alike in all versions.
-// slurmrestd 24.11 and 26.05 take one state alone, and need both bounds.
+// requestEndedJobs requests slurmdbd's records of the jobs in one state that ended between from and to, inclusive. The types generated from
+// the OpenAPI documents lack this request, because it would take a third of all types. All versions answer alike. slurmrestd 24.11 and
+// 26.05 accept only one state, and need both bounds.
 func requestEndedJobs(ctx context.Context, http requestDoer, server, version, state string, from, to *string) (Response, error) {
 	if from == nil || to == nil {
 		return nil, fmt.Errorf("the time of ended jobs has no bounds")

@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// DecodeJobs decodes the answer to GET /jobs/ or /job/{id} of any version. slurmrestd takes the names of users from the passwd of its
-// own host, and sends none for those that only the hosts of Slurm's other daemons know. Their uid is their name then.
+// DecodeJobs decodes the answer to GET /jobs/ or /job/{id} of any version. slurmrestd reads user names from the passwd of its own host, and
+// sends no name for users that only the hosts of other daemons know. DecodeJobs uses the uid as their name.
 func DecodeJobs(r io.Reader, in *Interner, yield func(*slurm.Job) error) (Envelope, error) {
 	var share jobSharer
 	named := func(j *jobRecord) error {
@@ -104,8 +104,8 @@ func jobFields() map[string]field[jobRecord] {
 	return fields
 }
 
-// readGRESDetail reads what a job has on each of its nodes, such as ["gpu:h100:2(IDX:0-1)"]. The sum is kept, which many jobs have
-// in common. What cannot be read is left out: the job then has an unknown number of GPUs.
+// readGRESDetail reads a job's generic resources on each of its nodes, such as ["gpu:h100:2(IDX:0-1)"]. It keeps only the sum, which many
+// jobs share. If the text cannot be read, the job's number of GPUs is unknown.
 func readGRESDetail(in *Interner, v []byte, j *jobRecord) {
 	j.details.GRESAllocated = ""
 	if detail := joinWords(v); detail != "" {

@@ -40,7 +40,7 @@ func (in *Interner) shareOwner(o *slurm.JobOwner) slurm.SharedOwner {
 		func() slurm.SharedOwner { return slurm.ShareOwner(*o) })
 }
 
-// shareDetails keeps no long texts, of which a table would hold gigabytes: neighbours alone share them.
+// shareDetails does not intern long texts, because a table would hold gigabytes of them. Only neighbouring records share long texts.
 func (in *Interner) shareDetails(d *slurm.JobDetails) slurm.SharedDetails {
 	if d.TextBytes() > maxInternedText {
 		return slurm.ShareDetails(*d)

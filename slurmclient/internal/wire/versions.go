@@ -14,7 +14,7 @@ type requestDoer interface {
 var versions = []struct {
 	name string
 	bind func(server string, http requestDoer) (Binding, error)
-	// jobs is another version whose job records contain more, empty if there is none.
+	// jobs is another version whose job records contain more, or empty.
 	jobs string
 }{
 	// The document of v0.0.45 says that "exclusive" replaces "shared". slurmrestd 26.05.5 sends
@@ -36,8 +36,7 @@ func Versions() []string {
 	return out
 }
 
-// JobsVersion returns the version whose job records contain more than those of the given version, or ""
-// if there is none.
+// JobsVersion returns another version whose job records contain more than the given version's, or "".
 func JobsVersion(version string) string {
 	for _, v := range versions {
 		if v.name == version {

@@ -27,10 +27,12 @@ const (
 	// DeviationHeterogeneous is a component of a heterogeneous job. slurmctld starts these jobs in
 	// backfill, and keeps whole nodes from other jobs until then.
 	DeviationHeterogeneous Deviation = "heterogeneous"
-	// DeviationLimits is a job under a limit of a QOS or an association that demand does not
-	// follow: a limit in minutes, a limit on a type of generic resources where the job requests no
-	// type, a limit of partitions with different QOS, or a limit on licenses of which the job needs
-	// only one of several, or a hierarchical resource, whose layers belong to nodes.
+	// DeviationLimits marks a job under a limit of a QOS or an association that demand does not follow:
+	//
+	//   - a limit in minutes;
+	//   - a limit on a type of generic resources if the job requests no type;
+	//   - a limit of partitions with different QOS;
+	//   - a limit on licenses if the job needs only one of several, or on a hierarchical resource, whose layers belong to nodes.
 	DeviationLimits Deviation = "limits"
 	// DeviationEnforcement is a job that a limit would hold back where it is unknown whether
 	// slurmctld enforces limits: slurmrestd does not report it before v0.0.45, and no job is

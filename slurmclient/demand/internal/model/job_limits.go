@@ -10,10 +10,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// limitRules are the limits of the cluster (resource_limits in Slurm's documentation). A job is
-// subject to the limits of the QOS of its partition, of its own QOS, of its user's association and
-// of the parent accounts, and to the licenses that are left. A limit that one of them sets replaces
-// the same limit of the following ones. A QOS with OverPartQOS precedes that of the partition.
+// limitRules are the limits of the cluster (resource_limits in Slurm's documentation). A job is subject to the limits
+// of its partition's QOS, its own QOS, its user's association and the parent accounts, and to the free licenses. For
+// each limit, the first of these that sets it wins. A QOS with OverPartQOS precedes the partition's QOS.
 type limitRules struct {
 	costs        *costIndex
 	qos          map[string]*slurm.QOS

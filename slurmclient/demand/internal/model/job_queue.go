@@ -192,9 +192,8 @@ func (q *queue) addActive(j *slurm.Job) {
 // whole seconds, and our estimate of it.
 const clockTolerance = 2
 
-// startedSinceNodes reports whether a job started when the nodes were being read or later, so that
-// its nodes can be listed as they were before. Otherwise the demand would drop and rise again
-// whenever jobs are read in between.
+// startedSinceNodes reports whether a job started while the nodes were being read or later, so the node list may predate the job. Without
+// this check the demand would drop and rise again whenever jobs are read in between.
 func (q *queue) startedSinceNodes(j *slurm.Job) bool {
 	return q.nodesReadAt > 0 && j.StartTime.IsSet() && j.StartTime+clockTolerance >= q.nodesReadAt
 }
@@ -217,9 +216,8 @@ func (q *queue) addPending(j *slurm.Job) {
 	q.addToLimits(j, class, tasks, exact)
 }
 
-// classOf is Classify with regard to the partitions. PartitionNodeLimit means capacity where the
-// partition has too few nodes for the job, since more nodes would help. Where a job lists several
-// partitions, the limit can be that of another one.
+// classOf is Classify with regard to the partitions. PartitionNodeLimit becomes capacity if the partition has too few nodes for the job,
+// since more nodes would help. If a job lists several partitions, the reason may belong to another one.
 func (q *queue) classOf(j *slurm.Job) pending.Class {
 	class := pending.Classify(q.now, j)
 	if class != pending.ClassPartitionLimit || j.Reason != "PartitionNodeLimit" {

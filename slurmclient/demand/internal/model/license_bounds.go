@@ -8,9 +8,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// boundLicenses returns how many of each license jobs can have at the same time, by "license/" and its name, and the names of
-// hierarchical resources (resources.yaml(5)). Of those it is the sum over the layers, without one whose nodes are all in another
-// layer: a job takes from both.
+// boundLicenses returns two maps: the number of each license that jobs can have at the same time, by "license/" and its name, and the names
+// of hierarchical resources (resources.yaml(5)). For a hierarchical resource it adds up the layers. It leaves out a layer whose nodes are
+// all in another one, because a job takes from both.
 func boundLicenses(list []slurm.License) (bounds map[string]uint64, layered map[string]bool) {
 	bounds, layered = map[string]uint64{}, map[string]bool{}
 	layers := map[string][]licenseLayer{}

@@ -130,9 +130,9 @@ func (l *limits) ApplyLimits() {
 	}
 }
 
-// raiseCost counts what the job will allocate rather than what it requests: CPUs, the memory that
-// goes with them, all generic resources of exclusive nodes, and its part of the nodes. slurmctld
-// compares limits with what it is about to allocate (acct_policy_job_runnable_post_select).
+// raiseCost replaces the requested resources by the resources that the job will allocate: CPUs, the memory that belongs
+// to them, all generic resources of exclusive nodes, and its part of the nodes. slurmctld compares limits with the
+// coming allocation (acct_policy_job_runnable_post_select).
 func (l *limits) raiseCost(w *waitingJobs) {
 	takes := &w.group.Footprint
 	if takes.CPUsOfNode == 0 {
@@ -193,8 +193,8 @@ func (w *waitingJobs) countAllowed() (jobs uint64, class pending.Class) {
 	return jobs, class
 }
 
-// charge charges the jobs that the limits allow, and withholds the others. Jobs that do not start
-// until others end use nothing of a limit now: slurmctld counts only running jobs.
+// charge charges the jobs that the limits allow, and withholds the others. Jobs that start only after other jobs end
+// use no part of a limit now: slurmctld counts only running jobs.
 func (w *waitingJobs) charge() {
 	jobs, class := w.countAllowed()
 	w.group.withhold(class, w.jobs-jobs)

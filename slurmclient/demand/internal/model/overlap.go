@@ -65,8 +65,8 @@ func (c *Cluster) OverlapOf(now slurm.Time, jobs []*slurm.Job) Overlap {
 	return o
 }
 
-// countSharedJobs counts the pending jobs that may run in several partitions, and those of them
-// that more nodes would help according to their records.
+// countSharedJobs counts the pending jobs that may run in several partitions, and how many of them more nodes would
+// help according to their records.
 func countSharedJobs(now slurm.Time, jobs []*slurm.Job) (waiting, eligible []SharedCount) {
 	all, helped := countsByPartitions{}, countsByPartitions{}
 	for _, j := range jobs {

@@ -33,9 +33,8 @@ type Pool struct {
 	Shape *Shape
 	// Min and Max bound the number of workers. A Max of 0 means no known maximum.
 	Min, Max uint64
-	// Replicas is how many workers the pool should have now: spec.replicas of the NodeSet. It
-	// distinguishes unusable nodes that occupy the place of a worker from those that are being
-	// removed.
+	// Replicas is the desired number of workers: spec.replicas of the NodeSet. It distinguishes unusable nodes that occupy
+	// the place of a worker from nodes that are being removed.
 	Replicas uint64
 	// ScaleInReasons are the drain reasons of workers that are being removed, each with at most one *, which stands for
 	// any text. Nodes drained for one of them occupy nobody's place.
@@ -111,9 +110,8 @@ type PoolDemand struct {
 	// EligiblePendingJobs counts the jobs that request nodes in this pool. No job counts in two
 	// pools.
 	EligiblePendingJobs uint64
-	// ByClass splits PendingJobs by class; no entry is 0. ClassCapacity contains the jobs that more
-	// nodes of this or another pool would help, ClassUnsatisfiable those of Unsatisfiable. Callers
-	// do not write to it.
+	// ByClass splits PendingJobs by class; no entry is 0. ClassCapacity counts the jobs that more nodes of this or another
+	// pool would help, and ClassUnsatisfiable counts the jobs of Unsatisfiable. Callers do not write to it.
 	ByClass map[pending.Class]uint64
 	// Unmodelled counts the jobs of PendingJobs that demand only estimates, by deviation. A job can
 	// have several deviations. No entry is 0. Callers do not write to it.

@@ -101,8 +101,8 @@ func nodeSetOfComment(comment string) string {
 	return namespace + "/" + name
 }
 
-// hasNoPod reports whether slurm-operator's comment on a node says that no pod runs it. Such a record
-// occupies nobody's place.
+// hasNoPod reports whether slurm-operator's comment on a node names no pod. Such a record does not occupy a worker's
+// place.
 func hasNoPod(comment string) bool {
 	return nodeSetOfComment(comment) != "" && strings.Contains(comment, `"podName":""`)
 }

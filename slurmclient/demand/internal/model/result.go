@@ -29,8 +29,8 @@ type Demand struct {
 type Partition struct {
 	Name string
 
-	// PendingJobs counts the pending jobs, an array task as one job, whatever they wait for.
-	// EligiblePendingJobs counts those of ClassCapacity, which more nodes would help.
+	// PendingJobs counts the pending jobs, whatever they wait for; an array task counts as one job. EligiblePendingJobs
+	// counts the jobs of ClassCapacity, which more nodes would help.
 	PendingJobs, EligiblePendingJobs uint64
 	// PendingByReason splits PendingJobs by reason and class, sorted by reason, then class. The
 	// jobs add up to PendingJobs, and those of ClassCapacity to EligiblePendingJobs.
@@ -65,8 +65,8 @@ type Partition struct {
 
 // ReasonCount is the number of pending jobs of one reason and class.
 type ReasonCount struct {
-	// Reason is slurmctld's reason why the jobs are pending, "None" when it gives none. Reasons go
-	// stale; Class is what the jobs wait for, judged by their whole records.
+	// Reason is slurmctld's reason for the jobs to be pending, "None" if it sends no reason. Reasons go stale; Class is
+	// derived from the whole records of the jobs.
 	Reason string
 	Class  pending.Class
 	Jobs   uint64

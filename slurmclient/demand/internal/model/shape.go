@@ -9,7 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// NodeShape is what alike nodes provide. Nodes of one shape are in the same partitions.
+// NodeShape is the resources of identical nodes. Nodes of one shape are in the same partitions.
 type NodeShape struct {
 	// name identifies the shape. It is not shown to users.
 	name       string

@@ -108,8 +108,7 @@ const (
 	depNeverSatisfied
 )
 
-// checkDependency returns the state of one dependency. A job that was purged counts as one that
-// completed.
+// checkDependency returns the state of one dependency. A purged job counts as completed.
 func (c *Cluster) checkDependency(j *job, d dependency) depState {
 	if d.kind == "singleton" {
 		return c.checkSingleton(j)

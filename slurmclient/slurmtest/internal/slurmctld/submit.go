@@ -140,7 +140,7 @@ func (c *Cluster) fitsIdlePartition(j *job, partition *partition) bool {
 }
 
 // mayWaitForNodes reports whether 26.05 accepts the job. It refuses a job only if every partition
-// has enough nodes, none of which are of the requested shape.
+// has enough nodes, but none of the requested shape.
 func (c *Cluster) mayWaitForNodes(j *job) bool {
 	for _, partition := range j.requirements.partitions {
 		if len(partition.nodes) < int(j.requirements.minNodes()) || c.fitsIdlePartition(j, partition) {

@@ -155,7 +155,7 @@ func (k *call) requeueJob() {
 	k.answerOutcome(k.cluster.RequeueAs(k.user, k.pathValue), k.route.failure.description)
 }
 
-// cancelJob answers 200 also if there is nothing to cancel; the status member contains the error.
+// cancelJob answers 200 even if no job was canceled; the status member contains the error.
 func (k *call) cancelJob() {
 	r := k.cluster.CancelAs(k.user, k.pathValue)
 	records, _ := k.cluster.ReadJob(k.pathValue)
