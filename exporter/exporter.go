@@ -71,8 +71,8 @@ type Exporter struct {
 	histories  map[string]exposition.History // by the name of the collector
 	panics     *exposition.PanicCounter
 	pages      *exposition.PageCache
-	// exporterRegistry has the metrics of polling and rendering, clientRegistry those of
-	// requests to slurmrestd, and processRegistry those of this program.
+	// exporterRegistry has the metrics of polling and rendering, clientRegistry has the metrics of requests to slurmrestd,
+	// and processRegistry has the metrics of this program.
 	exporterRegistry, clientRegistry, processRegistry *prometheus.Registry
 	limiter                                           exposition.ScrapeLimiter
 }

@@ -26,9 +26,9 @@ type Members struct {
 	Unreachable []map[string]string
 }
 
-// NewUnion returns a Union. members is called at each scrape and determines the order of the
-// samples. process has the metrics of this program, which replace those of the Exporters.
-// MaxScrapes and NativeHistograms of cfg apply to all of them together.
+// NewUnion returns a Union. members is called at each scrape and determines the order of the samples. process has the
+// metrics of this program, which replace the process metrics of the Exporters. MaxScrapes and NativeHistograms of cfg
+// apply to all of them together.
 func NewUnion(members func() Members, process prometheus.Gatherer, cfg Config) *Union {
 	return &Union{members, process, exposition.NewScrapeLimiter(cfg.MaxScrapes), cfg.NativeHistograms}
 }

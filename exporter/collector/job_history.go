@@ -93,9 +93,9 @@ func (o *JobHistory) recordChange(c slurmclient.Change[slurm.Job]) {
 	}
 }
 
-// partitionOf returns the partition that a job counts in: the one that it ran in, the first
-// known one by name if it never ran, or RestLabelValue if none is known. Users write the list
-// in any order and with any names, and a counter exists until the exporter stops.
+// partitionOf returns the partition in which a job counts: the one where it ran, else its first known partition by
+// name, else RestLabelValue. Users write the list in any order and with any names, and a counter exists until the
+// exporter stops.
 func (o *JobHistory) partitionOf(j *slurm.Job) string {
 	names := j.Partitions()
 	slices.Sort(names)

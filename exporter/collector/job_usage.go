@@ -61,7 +61,7 @@ type ownerKind struct {
 	startWait  *prometheus.HistogramVec
 	// known are the owners with series, and unknownGPUs those without one of GPU time.
 	known, unknownGPUs map[string]bool
-	// running is what the jobs of each owner have, as the last snapshot shows.
+	// running maps each owner to the resources of its running jobs in the last snapshot.
 	running map[string]tally.Amounts
 }
 
@@ -166,8 +166,8 @@ func (k *ownerKind) setRunning(jobs map[string]*tally.Jobs) {
 // seconds are the CPU and GPU seconds of an owner.
 type seconds struct{ cpus, gpus float64 }
 
-// addSeconds adds the time since the last snapshot for the jobs that ran in it, with corrections for those that did not run all the
-// time.
+// addSeconds adds the time since the last snapshot for each job that ran in it. corrections adjust the sums for jobs that ran for only a
+// part of the time.
 func (k *ownerKind) addSeconds(took time.Duration, corrections map[string]seconds) {
 	sums := corrections
 	if sums == nil {
@@ -215,8 +215,9 @@ func isRunning(j *slurm.Job) bool {
 	return j != nil && j.State.Base == slurm.JobRunning && !j.State.Has(slurm.JobRevoked)
 }
 
-// runCorrection returns how much longer than its old state tells a job ran in the time that took until now: less than 0 if it ended
-// or was suspended, and more if it started. It is 0 if that is not known. Times have the resolution of a second.
+// runCorrection returns the difference between a job's real running time before now and the time that its old state implies, over the
+// duration took. It is negative if the job ended or was suspended, positive if it started, and 0 if unknown. Times have the resolution of a
+// second.
 func runCorrection(old, j *slurm.Job, now time.Time, took time.Duration) time.Duration {
 	if j == nil || took <= 0 || j.State.Has(slurm.JobRevoked) {
 		return 0

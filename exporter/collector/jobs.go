@@ -93,7 +93,8 @@ func readAllJobs(put func(t *tally.Jobs, out *exposition.Samples)) func(*tally.V
 	}
 }
 
-// putGPUs adds a sample of the GPUs for each of pending, running and suspended, but for those with a job whose GPUs are not known.
+// putGPUs adds a sample of the GPUs for each of pending, running and suspended. It omits a state if the GPUs of one of its jobs are
+// unknown.
 func putGPUs(t *tally.Jobs, out *exposition.Samples, labels ...string) {
 	for _, of := range []struct {
 		tally.Amounts

@@ -103,8 +103,8 @@ func (o *NodeHistory) countFailures(old, now slurm.NodeState) {
 	}
 }
 
-// followDrain notes the begin of a drain, and counts one that has ended. A drain that began before the exporter started began when
-// its reason was set.
+// followDrain records the start of a drain, and counts a drain that has ended. For a drain from before the exporter's start, the start is
+// the time when its reason was set.
 func (o *NodeHistory) followDrain(old, n *slurm.Node, now slurm.Time) {
 	if n != nil && isDrained(n) {
 		if _, known := o.drained[n.Name]; known {

@@ -214,7 +214,7 @@ func rpcCollector() exposition.Collector {
 	}
 }
 
-// rpcUsersCollector is opt-in: it tells who uses Slurm.
+// rpcUsersCollector is opt-in, because it reveals the users of Slurm.
 func rpcUsersCollector() exposition.Collector {
 	byUser := func(name, help string, put func(r slurm.RPC, out *exposition.Samples)) exposition.Family {
 		return exposition.Family{Name: name, Kind: exposition.Counter, Help: help, Labels: []string{"user"},
@@ -239,8 +239,8 @@ func rpcUsersCollector() exposition.Collector {
 	}
 }
 
-// busiestUsers returns the users with the most calls, in the order of their names; limit 0 returns all. A sum of the others would
-// fall, which a counter must not.
+// busiestUsers returns the users with the most calls, sorted by name; limit 0 returns all. It does not sum the remaining users, because the
+// sum would fall, and a counter must not.
 func busiestUsers(all []slurm.RPC, limit int) []slurm.RPC {
 	out := slices.Clone(all)
 	slices.SortFunc(out, func(a, b slurm.RPC) int {

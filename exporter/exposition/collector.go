@@ -6,11 +6,11 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// Set is a set of metric names: our own or those of another exporter.
+// Set is a set of metric names: our own, or the names of another exporter.
 type Set string
 
-// The sets. All but Native keep dashboards for other exporters working: names and units are
-// those of the other exporter, values are ours.
+// The sets. All but Native keep dashboards for other exporters working: they use that exporter's names and units with
+// our values.
 const (
 	Native Set = "native"
 	// Slinky contains the names of Slinky's slurm-exporter.

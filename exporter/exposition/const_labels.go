@@ -27,8 +27,8 @@ func NewConstLabels(labels map[string]string) ConstLabels {
 	return out
 }
 
-// rename returns the name of a family's own label. A label that has the name of a constant one
-// gets a prefix, such as slurm_cluster for the cluster's name in Slurm.
+// rename returns the name of a family's own label. If a constant label has the same name, it adds a prefix, such as
+// slurm_cluster for the cluster's name in Slurm.
 func (c ConstLabels) rename(label string) string {
 	for _, p := range c.pairs {
 		if p.GetName() == label {

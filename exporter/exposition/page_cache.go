@@ -11,9 +11,8 @@ import (
 // DefaultRenderAhead is how long after a scrape new snapshots are rendered immediately.
 const DefaultRenderAhead = 5 * time.Minute
 
-// PageCache holds the page of the newest snapshot. It renders a snapshot immediately if there
-// was a recent scrape, and on demand otherwise: regular scrapes do not wait, and an exporter
-// that nobody scrapes does not render.
+// PageCache holds the page of the newest snapshot. It renders a snapshot immediately after a recent scrape, and on
+// demand otherwise. Regular scrapes therefore do not wait, and an exporter without scrapes does not render.
 type PageCache struct {
 	now         func() time.Time
 	renderAhead time.Duration
@@ -67,7 +66,7 @@ func (p *PageCache) Current() *page {
 	return p.render()
 }
 
-// NewestSnapshot returns the newest snapshot, or nil if there is none yet.
+// NewestSnapshot returns the newest snapshot, or nil before the first one.
 func (p *PageCache) NewestSnapshot() *slurmclient.Snapshot { return p.newest.Load() }
 
 // LastPage returns the page that was rendered last, or nil. It does not block.

@@ -13,12 +13,11 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// serveProtobuf writes the families as delimited protobuf messages, compressed if the client accepts
-// gzip. It answers 500 if a family cannot be encoded, so that no part of an exposition looks like all
-// of it.
+// serveProtobuf writes the families as delimited protobuf messages, compressed if the client accepts gzip. It answers
+// 500 if a family cannot be encoded, so a client never mistakes a part of an exposition for all of it.
 //
-// Unlike text, protobuf is encoded anew at each scrape. The memory that this takes is the largest
-// family and the body, compressed if the client accepts it.
+// Unlike text, protobuf is encoded at each scrape. It takes the memory of the largest family and of the body, which is
+// compressed if the client accepts it.
 func serveProtobuf(w http.ResponseWriter, r *http.Request, families []RenderedFamily) {
 	encode, zipped := encodeProtobuf, acceptsGzip(r.Header)
 	if zipped {

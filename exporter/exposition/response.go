@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// ServeFamilies writes the families as one exposition in the format. Text is copied from what was
-// rendered ahead; protobuf is encoded now.
+// ServeFamilies writes the families as one exposition in the format. It copies text that was rendered ahead, and
+// encodes protobuf now.
 func ServeFamilies(w http.ResponseWriter, r *http.Request, f Format, families []RenderedFamily) {
 	w.Header().Set("Vary", "Accept, Accept-Encoding")
 	if f == protobufFormat {
@@ -42,8 +42,8 @@ func serveText(w http.ResponseWriter, r *http.Request, f Format, families []Rend
 	_ = write(w, f, pieces) // an error means that the client has disconnected
 }
 
-// NegotiateFormat selects text, OpenMetrics or, if it is offered, delimited protobuf by the Accept header: the
-// one that the client prefers, or text if it names none of them.
+// NegotiateFormat selects the format that the client prefers according to the Accept header: text, OpenMetrics or, if
+// offered, delimited protobuf. It selects text if the header names none of them.
 func NegotiateFormat(h http.Header, offersProtobuf bool) Format {
 	offers := []expfmt.Format{textFormat.expfmt(), openMetricsFormat.expfmt()}
 	if offersProtobuf {

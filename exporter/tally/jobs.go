@@ -178,7 +178,7 @@ func (t *JobTotals) add(j *slurm.Job) {
 	valueAt(t.ByQOS, j.QOS()).add(j, c)
 }
 
-// gpuRequest is what the GPUs of a job by type follow from.
+// gpuRequest contains the fields that determine the GPUs of a job by type.
 type gpuRequest struct {
 	requested, perJob, perNode, perTask, perSocket string
 	nodes, tasks                                   slurm.Number

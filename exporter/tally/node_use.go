@@ -5,8 +5,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// NodeUse counts nodes by what they do, and their CPUs and GPUs. Nodes that are off, which are
-// powered down or FUTURE records, have no CPUs and GPUs.
+// NodeUse counts nodes by their use, and their CPUs and GPUs. Nodes that are off (powered down or FUTURE records) have
+// no CPUs and GPUs.
 type NodeUse struct {
 	// Nodes is by the words of demand.NodeUses.
 	Nodes map[string]uint64

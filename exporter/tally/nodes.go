@@ -146,7 +146,7 @@ func otherGRESOf(has, used map[string]uint64) []GRESCount {
 			continue
 		}
 		c := GRESCount{name, kind, has[text], used[text]}
-		if !typed { // what is left beside the types
+		if !typed { // the resources without a type
 			for other, n := range has {
 				if strings.HasPrefix(other, name+":") {
 					c.Total, c.Used = c.Total-min(c.Total, n), c.Used-min(c.Used, used[other])

@@ -5,7 +5,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// View is what families read: a snapshot, and sums over it that several families share.
+// View is the input of families: a snapshot, and sums over it that several families share.
 type View struct {
 	*slurmclient.Snapshot
 	Limits Limits
