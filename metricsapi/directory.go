@@ -36,7 +36,7 @@ type Cluster interface {
 	Name() string
 	// String returns the namespace and name of the cluster's object, such as "team-a/gpu".
 	String() string
-	// Reading returns the newest reading of the cluster, or an error that says why there is
-	// none. It does not block. The caller checks the reading's age.
+	// Reading returns the newest reading of the cluster, or the reason why the reading is missing. It does not block. The
+	// caller checks the reading's age.
 	Reading() (*Reading, error)
 }

@@ -44,7 +44,7 @@ type nodeSetMetric struct {
 	values func(s *nodeSetObservation, put func(value float64, labels ...string))
 }
 
-// nodeSetObservation is what is known of a NodeSet at one moment.
+// nodeSetObservation is the known state of a NodeSet at one moment.
 type nodeSetObservation struct {
 	object Object
 	now    time.Time
@@ -77,7 +77,7 @@ func (m *NodeSetMetrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// observe returns what is known of the NodeSet.
+// observe returns the known state of the NodeSet.
 func (m *NodeSetMetrics) observe(o Object) *nodeSetObservation {
 	s := &nodeSetObservation{object: o, now: m.cfg.Now()}
 	r, err := o.Clusters[0].Reading()

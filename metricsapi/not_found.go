@@ -11,7 +11,7 @@ import (
 // mostNamed limits the partitions that an error names.
 const mostNamed = 20
 
-// describeSelectable tells what a selector of the metric can select.
+// describeSelectable describes the labels that a selector of the metric can use.
 func describeSelectable(e Entry, partitions []string) string {
 	if !e.OfPartitions() {
 		return e.Name + " has no labels to select by"

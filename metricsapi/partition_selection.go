@@ -63,8 +63,8 @@ func (s partitionSelection) pendingJobs() uint64 {
 	return s.sumOnce(func(p demand.Partition) uint64 { return p.PendingJobs }, s.reading.demand.Overlap.PendingJobs)
 }
 
-// eligibleJobs counts shared jobs several times if a partition has jobs that it cannot run,
-// because it is not known which of those are eligible in another partition.
+// eligibleJobs counts shared jobs several times if a partition has jobs that it cannot run, because it is unknown which
+// of these jobs are eligible in another partition.
 func (s partitionSelection) eligibleJobs() uint64 {
 	of := func(p demand.Partition) uint64 { return p.EligiblePendingJobs }
 	if slices.ContainsFunc(s.partitions, func(p demand.Partition) bool { return len(p.Unsatisfiable) > 0 }) {

@@ -25,10 +25,9 @@ type PoolDefaults struct {
 // PoolName is the name of a NodeSet's pool.
 func PoolName(namespace, name string) string { return namespace + "/" + name }
 
-// PoolOf returns the pool of a NodeSet. hpa is the HPA that scales it, nil for none. The pool's
-// maximum is the smaller of the maximums of the NodeSet and the HPA. The pool has no minimum,
-// because the HPA enforces its own, but for a NodeSet for which Slurm accepts no job until a worker has
-// registered. PoolOf is pure.
+// PoolOf returns the pool of a NodeSet. hpa is the HPA that scales it, or nil. The pool's maximum is the smaller of the
+// maximums of the NodeSet and the HPA. The pool has no minimum, because the HPA enforces its own. The exception is a
+// NodeSet for which Slurm accepts no job until a worker has registered. PoolOf is pure.
 func PoolOf(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler, defaults PoolDefaults) demand.Pool {
 	p := demand.Pool{
 		Name: PoolName(n.Namespace, n.Name), Feature: n.Name, WorkerPrefix: names.WorkerPrefix(n), Shape: shapeOf(n),

@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand/memo"
 )
 
-// Reading is what is known of a Slurm cluster at one moment: a snapshot and the numbers computed
-// from it. It is immutable.
+// Reading is the known state of a Slurm cluster at one moment: a snapshot and the numbers computed from it. It is
+// immutable.
 type Reading struct {
 	snapshot *slurmclient.Snapshot
 	demand   demand.Demand
@@ -20,7 +20,7 @@ type Reading struct {
 	pools     []demand.Pool
 	// computeTime is how long the computation took.
 	computeTime time.Duration
-	// err is the panic because of which there are no numbers, nil for none.
+	// err is the panic that prevented the numbers, or nil.
 	err error
 }
 

@@ -54,7 +54,7 @@ type ReadingObserver interface {
 	ForgetCluster(cluster refs.ClusterKey)
 }
 
-// Attachment is what uses a connection to a cluster.
+// Attachment is a user of a connection to a cluster.
 type Attachment struct {
 	// Observer is notified of requests and polls; it may be nil.
 	Observer slurmclient.Observer
@@ -102,7 +102,7 @@ type Registry struct {
 	ending map[refs.ClusterKey]*cluster
 }
 
-// state is what queries read. It is immutable.
+// state is the data that queries read. It is immutable.
 type state struct {
 	inventory
 	clusters map[refs.ClusterKey]*cluster
@@ -135,7 +135,7 @@ func (r *Registry) Run(ctx context.Context, changed <-chan struct{}, observe fun
 	}
 }
 
-// forgetCluster tells the observers that a cluster is gone.
+// forgetCluster notifies the observers that a cluster is gone.
 func (r *Registry) forgetCluster(k refs.ClusterKey) {
 	for _, o := range r.cfg.Observers {
 		o.ForgetCluster(k)
