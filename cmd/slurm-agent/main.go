@@ -78,7 +78,7 @@ func (o *options) check(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the configuration: %w", err)
 	}
-	// What is in force beside slurmdbd has the password in slurmdbd.conf already.
+	// The agent beside slurmdbd keeps the password in the active slurmdbd.conf already.
 	_, hasPassword := files[slurmconf.StoragePasswordFile]
 	if hasPassword || o.daemon.Conf != "slurmdbd.conf" {
 		if files, err = o.daemon.Assemble(files); err != nil {

@@ -203,7 +203,7 @@ func (o *options) hold(judge inuse.Judge) func(context.Context, configagent.File
 	return nil
 }
 
-// countSessions returns the function that counts the sessions of users, nil if there are none to count.
+// countSessions returns the function that counts the sessions of users, or nil without a session port.
 func (o *options) countSessions() func() (int, error) {
 	if o.sessionPort == 0 {
 		return nil
@@ -233,7 +233,7 @@ func (o *options) confirm() func(context.Context, time.Time) error {
 	return o.slurmctld.Confirm
 }
 
-// handOut returns the function that has the daemon hand out its configuration, nil if nobody gets it from the daemon.
+// handOut returns the function that makes slurmctld distribute its configuration, nil for other daemons.
 func (o *options) handOut(judge inuse.Judge) func(context.Context) error {
 	if o.daemonName != "slurmctld" {
 		return nil
@@ -244,7 +244,7 @@ func (o *options) handOut(judge inuse.Judge) func(context.Context) error {
 	}
 }
 
-// checkServes returns the function that tells a slurmctld in standby, nil beside another daemon.
+// checkServes returns the function that detects a slurmctld in standby, nil for other daemons.
 func (o *options) checkServes() func(context.Context) error {
 	if o.daemonName != "slurmctld" {
 		return nil

@@ -31,8 +31,8 @@ func (a *actor) act(ctx context.Context, action view.Action) error {
 	return nil
 }
 
-// ask sends the action to slurmctld. It reads the node or the job again, since the snapshot is some seconds old: a drain that somebody
-// else has set meanwhile stays, and so does another job that has got the ID.
+// ask sends the action to slurmctld. It first reads the node or the job again, since the snapshot is some seconds old. It keeps a drain
+// that another user has set meanwhile, and leaves a different job with the same ID alone.
 func (a *actor) ask(ctx context.Context, action view.Action) error {
 	client, err := a.client(action.Cluster)
 	if err != nil {

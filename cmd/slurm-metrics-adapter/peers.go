@@ -35,8 +35,7 @@ type peers struct {
 	ca         func() ([]byte, error)
 }
 
-// newPeers returns the way to ask the other replicas, or nil if the flags name none. A nil keeper means that the flags name
-// certificate files.
+// newPeers returns the client of the other replicas, or nil if the flags name none. keeper is nil if the flags name certificate files.
 func (o *options) newPeers(kube *rest.Config, keeper *certs.Rotator) view.Peers {
 	if len(o.view.peers) == 0 {
 		return nil

@@ -91,7 +91,7 @@ func TestWithoutAReplicaThatHasTheStateThereIsAnError(t *testing.T) {
 	}
 }
 
-// The token goes to nobody who has no certificate of the replicas.
+// TestStrangersGetNoToken: a peer without a certificate of the replicas never receives the token.
 func TestStrangersGetNoToken(t *testing.T) {
 	for name, change := range map[string]func(*peers){
 		"another name":    func(p *peers) { p.serverName = "slurm-metrics.slurm.svc" },

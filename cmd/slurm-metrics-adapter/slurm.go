@@ -18,7 +18,7 @@ type slurmOptions struct {
 	polling      restd.Polling
 	lookInterval time.Duration
 
-	// One cluster instead of those of the objects in Kubernetes.
+	// One cluster, instead of the clusters of the objects in Kubernetes.
 	server          restd.Server
 	namespace, name string
 }

@@ -35,8 +35,8 @@ func addClaims(mgr ctrl.Manager, o *options) (kube.Guard, error) {
 // podNamespaceFile has the namespace of the pod in which the program runs.
 const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// installationName returns a name that all replicas of this operator have: the namespace of their leader election. An operator outside of
-// Kubernetes has the name of its machine.
+// installationName returns a name that all replicas of this operator share: the namespace of their leader election, or of their pods.
+// Outside of Kubernetes it is the host name.
 func (o *options) installationName() (string, error) {
 	if o.leaderElection && o.leaderNamespace != "" {
 		return o.leaderNamespace, nil

@@ -73,7 +73,7 @@ func newManager(cfg *rest.Config, o *options, log logr.Logger) (ctrl.Manager, er
 		newCachesCheck(mgr.GetCache(), &v1beta1.NodeSet{}, &autoscalingv2.HorizontalPodAutoscaler{}))
 }
 
-// addReconcilers adds the enabled reconcilers, what they share, and the webhooks.
+// addReconcilers adds the enabled reconcilers, their shared parts, and the webhooks.
 func addReconcilers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if o.upgradeDefinitions {
 		if err := definitions.SetupWithManager(mgr); err != nil {

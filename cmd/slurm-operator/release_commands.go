@@ -15,8 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/helmrelease"
 )
 
-// releaseCommand is something that the program does for a Helm release in the place of running, if its first argument
-// has the name.
+// releaseCommand is a command for a Helm release. The program runs it instead of the operator if its first argument is the name.
 type releaseCommand struct {
 	name, description string
 	do                func(*helmrelease.Release, context.Context) error
@@ -40,7 +39,7 @@ chart slurm-stack.
 type releaseOptions struct {
 	kube       kube.Flags
 	namespaces []string
-	// release and namespace are those of the Helm release.
+	// release and namespace identify the Helm release.
 	release, namespace string
 	revision           int
 	// job is the Job of the hook, in the namespace of the operator.

@@ -96,7 +96,7 @@ func playConfig(show func(play.View)) play.Config {
 	}
 }
 
-// whySimulated says why the demo is simulated. It is empty when the demo is not simulated.
+// whySimulated returns the reason why the demo is simulated, or "" if it is not.
 func (o *options) whySimulated() string {
 	if o.simulate {
 		return "simulating Slurm and its workers, as requested"

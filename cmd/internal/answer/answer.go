@@ -1,5 +1,5 @@
-// Package answer is what the charts' tests run (helm test): a command of each program that waits until the program of
-// the release answers.
+// Package answer implements the command that the charts' tests run (helm test). Each program has the command. It waits until the release's
+// program answers.
 package answer
 
 import (
@@ -23,7 +23,7 @@ import (
 // Name is the first argument of a program that runs the command.
 const Name = "await-answer"
 
-// upMetric says whether the last polls of a Slurm cluster have succeeded.
+// upMetric is 1 if the last polls of a Slurm cluster succeeded.
 const upMetric = "slurm_up"
 
 // The times of the command. A request that is not answered is repeated after a pause.
@@ -70,8 +70,8 @@ chart. It sends no credentials, so that a server which asks for them has answere
 	return program, url, timeout
 }
 
-// awaitGoodAnswer asks until the answer is good, and returns what it says. The error is that of the last request that
-// the end did not interrupt.
+// awaitGoodAnswer sends requests until an answer is good, and returns its description. The error belongs to the last request that the
+// deadline did not interrupt.
 func awaitGoodAnswer(ctx context.Context, url string) (string, error) {
 	client := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // nothing secret is sent or believed
@@ -82,7 +82,7 @@ func awaitGoodAnswer(ctx context.Context, url string) (string, error) {
 		if err == nil {
 			return answer, nil
 		}
-		if last == nil || ctx.Err() == nil { // that the time is over says less than what was wrong before
+		if last == nil || ctx.Err() == nil { // the earlier error says more than "deadline exceeded"
 			last = err
 		}
 		select {

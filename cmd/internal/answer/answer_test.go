@@ -24,7 +24,7 @@ func TestAnswers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status int
 		body   string
-		// says is what the command prints, or "" if it fails.
+		// says is the command's output, or "" if it fails.
 		says string
 	}{
 		"every cluster is up":    {http.StatusOK, up, "clusters that answer: 1"},

@@ -86,8 +86,8 @@ func defaultCell(f *pflag.Flag) string {
 	return ""
 }
 
-// environmentSection describes the variables that set flags and the default variables of the flags
-// that end with -env. It is "" if there are none.
+// environmentSection describes the variables that set flags and the default variables of the flags that end with -env.
+// It is "" if no flag has a variable.
 func environmentSection(shown []*pflag.Flag) string {
 	var out strings.Builder
 	for _, f := range shown {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ErrPrinted is the result of --help and --version: the program has done what it was asked for.
+// ErrPrinted is the result of --help and --version: the program has nothing else to do.
 var ErrPrinted = errors.New("help or version is printed")
 
 // Program is the command line of a daemon: flags, and no arguments.
@@ -46,7 +46,7 @@ const (
 	versionFlag = "version"
 )
 
-// Group returns the flags of the group with the title, which it adds if there is none.
+// Group returns the flags of the group with the title, and adds the group if it is missing.
 func (p *Program) Group(title string) *pflag.FlagSet {
 	for _, g := range p.groups {
 		if g.title == title {
@@ -102,8 +102,7 @@ func setOnce(set *pflag.FlagSet, f *pflag.Flag, value string) error {
 	return set.Set(f.Name, value)
 }
 
-// ReportError tells the user why the flags are invalid and returns the exit status: 2, or 0 for
-// ErrPrinted.
+// ReportError prints the error and returns the exit status: 2, or 0 for ErrPrinted.
 func ReportError(w io.Writer, program string, err error) int {
 	if errors.Is(err, ErrPrinted) {
 		return 0
@@ -132,7 +131,7 @@ func BindEnvironment(set *pflag.FlagSet, name, variable string) {
 	f.Annotations[environmentKey] = []string{variable}
 }
 
-// VariableOf returns the variable that sets the flag, or "" if there is none.
+// VariableOf returns the variable that sets the flag, or "" if no variable does.
 func VariableOf(f *pflag.Flag) string {
 	for _, variable := range f.Annotations[environmentKey] {
 		return variable

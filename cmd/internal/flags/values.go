@@ -70,7 +70,7 @@ func (l *list[S]) Set(text string) error {
 // String implements pflag.Value.
 func (l *list[S]) String() string { return strings.Join(textsOf(*l.target), ",") }
 
-// Type implements pflag.Value. It is what --help shows as the value.
+// Type implements pflag.Value. --help shows it as the value.
 func (l *list[S]) Type() string { return strings.ToUpper(l.noun) + listSuffix }
 
 // IsList reports whether the flag may be repeated.
@@ -116,7 +116,7 @@ func (n *negation) String() string { return "false" }
 // Type implements pflag.Value. It is not bool, so that --no-x itself is no switch.
 func (n *negation) Type() string { return "negation" }
 
-// DefaultOf returns the default as --help and the pages show it, "" if there is none.
+// DefaultOf returns the default as --help and the pages show it, "" if the flag has no default.
 func DefaultOf(f *pflag.Flag) string {
 	text := strings.TrimSuffix(strings.TrimPrefix(f.DefValue, "["), "]")
 	if f.Value.Type() != "duration" {

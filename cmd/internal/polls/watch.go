@@ -78,7 +78,7 @@ func (w *watcher) logChanges(s *slurmclient.Snapshot) {
 	}
 }
 
-// accessDenied is Slurm's error number (ESLURM_ACCESS_DENIED) for a valid token of a user who may not look.
+// accessDenied is Slurm's error number (ESLURM_ACCESS_DENIED) for a valid token of a user without the required rights.
 const accessDenied = 2002
 
 // explainFailure returns the cause of a failing poll and a hint. Polls with the same cause count as

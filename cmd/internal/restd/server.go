@@ -55,8 +55,8 @@ func (s *Server) Check() error {
 	return nil
 }
 
-// Token returns the source of tokens, or nil if the server may need none. Minted tokens are user's and
-// valid for lifetime. The error of a missing or unusable token says how to configure one.
+// Token returns the source of tokens, or nil if the server may need no token. It mints tokens for user that are valid
+// for lifetime. If a token is missing or unusable, the error names the flags that configure one.
 func (s *Server) Token(user string, lifetime time.Duration) (slurmclient.TokenSource, error) {
 	var source slurmclient.TokenSource
 	var how string
@@ -123,12 +123,12 @@ func (s *Server) tlsConfig() (*tls.Config, error) {
 // Polling is how a slurmrestd is read.
 type Polling struct {
 	APIVersion string
-	// Lifetime is that of minted tokens.
+	// Lifetime is how long minted tokens are valid.
 	Lifetime time.Duration
-	// Timeout is that of a request, or of one chunk of a long response.
+	// Timeout is the timeout of a request, or of one chunk of a long response.
 	Timeout time.Duration
-	// Period is the interval between polls of nodes and jobs, Slow that of shares and QOS; 0 means the
-	// default.
+	// Period is the interval between polls of nodes and jobs, and Slow the interval between polls of shares and QOS. 0
+	// means the default.
 	Period, Slow time.Duration
 	JobsReader   string
 }

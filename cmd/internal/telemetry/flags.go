@@ -22,8 +22,8 @@ type Flags struct {
 	collectors       map[string]*bool
 }
 
-// AddFlags adds the flags. prefix begins the names of those of the HTTP server, such as "web". per is
-// what the limits are for, such as " per cluster", or empty.
+// AddFlags adds the flags. prefix begins the names of the HTTP server's flags, such as "web". per is the scope of the
+// limits, such as " per cluster", or empty.
 func (f *Flags) AddFlags(set *pflag.FlagSet, prefix, per string) {
 	set.StringVar(&f.Path, prefix+".telemetry-path", "/metrics", "Path of the metrics.")
 	set.IntVar(&f.MaxScrapes, prefix+".max-requests", 40, "Maximum number of concurrent scrapes. 0 means no limit.")

@@ -32,9 +32,9 @@ const (
 	slurmUser = "slurm"
 )
 
-// NodeSet is a NodeSet of the demo. hack/demo/values.yaml says what its workers have.
+// NodeSet is a NodeSet of the demo. hack/demo/values.yaml sets the resources of its workers.
 type NodeSet struct {
-	// Name is the name in the values of the chart, and that of the partition.
+	// Name is the name in the chart's values, and also the name of the partition.
 	Name string
 	// Max is the maximum number of workers.
 	Max int
@@ -115,7 +115,7 @@ func (l *Demo) Down(ctx context.Context, report func(steps.Progress)) error {
 	return l.scriptStep("hack/kube/down", "--dir", l.kubeDir())(ctx, report)
 }
 
-// MissingRequirement says why this machine cannot run the demo. It is empty when the machine can.
+// MissingRequirement returns the reason why this machine cannot run the demo, or "" if it can.
 func MissingRequirement() string {
 	if runtime.GOOS != "linux" {
 		return "a kubelet needs Linux, and this is " + runtime.GOOS

@@ -94,7 +94,7 @@ func (l *Demo) awaitStack(ctx context.Context, report func(steps.Progress)) erro
 	return l.withPodStatus(err)
 }
 
-// missingParts describes what is not there yet.
+// missingParts describes the parts that are not ready yet.
 func (l *Demo) missingParts(ctx context.Context) []string {
 	conditions := awaitedConditions()
 	missing := make([][]string, len(conditions)+len(l.sets))

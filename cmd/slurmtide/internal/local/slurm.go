@@ -65,8 +65,8 @@ func (l *Demo) Cancel(ctx context.Context, id uint32) error {
 	return l.slurm.CancelJob(ctx, fmt.Sprint(id))
 }
 
-// cancelLeftovers cancels the jobs that an interrupted play left behind. It waits until no worker is
-// there, and no metric counts such jobs. A new NodeSet has one worker until its HPA takes it to zero.
+// cancelLeftovers cancels the jobs that an interrupted play left behind. It waits until all workers are gone and no
+// metric counts such jobs. A new NodeSet has one worker until its HPA takes it to zero.
 func (l *Demo) cancelLeftovers(ctx context.Context, report func(steps.Progress)) error {
 	jobs, err := l.slurm.Jobs(ctx, 0)
 	if err != nil {

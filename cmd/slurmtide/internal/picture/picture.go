@@ -41,8 +41,7 @@ func (p Picture) PNG(w io.Writer) error {
 type canvas interface {
 	// rect fills a rectangle.
 	rect(x, y, w, h float64, fill colour)
-	// text writes a line with its baseline at y. The font's alignment says whether x is its start,
-	// end or centre.
+	// text writes a line with its baseline at y. The font's alignment makes x its start, end or centre.
 	text(x, y float64, s string, t font)
 }
 

@@ -134,7 +134,7 @@ func TestUnknownReadingsAreNotDrawn(t *testing.T) {
 	for i := range p.Timeline.Samples {
 		p.Timeline.Samples[i].Sets[0].Required = timeline.Reading{}
 	}
-	if n := strings.Count(renderSVG(t, p), string(requiredLine)); n != 1 { // that of the legend
+	if n := strings.Count(renderSVG(t, p), string(requiredLine)); n != 1 { // the line of the legend
 		t.Errorf("an unknown reading is drawn, with %d strokes", n)
 	}
 }

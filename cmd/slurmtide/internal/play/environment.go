@@ -17,8 +17,8 @@ type Environment interface {
 	Submit(ctx context.Context, s burst.JobTemplate) (uint32, error)
 	// Cancel cancels a job.
 	Cancel(ctx context.Context, id uint32) error
-	// Observe reads everything once. On an error, it still returns what it could read and marks the
-	// rest as unknown.
+	// Observe reads everything once. If it fails partly, it returns the parts that it could read, marks the rest as
+	// unknown, and returns the error.
 	Observe(ctx context.Context) (Observation, error)
 }
 

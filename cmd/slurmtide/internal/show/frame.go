@@ -18,7 +18,7 @@ type Screen struct {
 	Since time.Duration
 	Now   time.Time
 	Steps []steps.Status
-	// Preview is a simulation that is shown before the play. It is nil if there is none.
+	// Preview is a simulation that is shown before the play; nil without one.
 	Preview *play.View
 	// Play is nil until the play starts.
 	Play *play.View

@@ -28,7 +28,7 @@ type Plain struct {
 	preview, play written
 }
 
-// written is what has been written of a play.
+// written is the state of the output of a play.
 type written struct {
 	prefix     string
 	lastSample timeline.Sample

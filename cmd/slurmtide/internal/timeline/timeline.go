@@ -116,7 +116,7 @@ type Timeline struct {
 	Marks   []Mark
 }
 
-// Last returns the newest sample, or the zero Sample if there is none.
+// Last returns the newest sample, or the zero Sample before the first one.
 func (t *Timeline) Last() Sample {
 	if len(t.Samples) == 0 {
 		return Sample{}
