@@ -12,7 +12,7 @@ import (
 // row is a row of a table of fields.
 type row struct{ path, kind, meaning string }
 
-// fieldRows returns the row of a field, unless it is spec or status, and those of the fields in it.
+// fieldRows returns the row of a field, unless it is spec or status, and the rows of the fields in it.
 func fieldRows(path string, s apiextensionsv1.JSONSchemaProps, required bool) []row {
 	var out []row
 	if strings.Contains(path, ".") || len(s.XValidations) > 0 {

@@ -21,7 +21,7 @@ const (
 	Demo Place = "demo"
 	// Test is a test of real systems that runs all blocks of a page, in the order of the page.
 	Test Place = "test"
-	// NotHere means that the commands need something that no test provides; the page says what.
+	// NotHere marks commands that need something no test provides; the page names it.
 	NotHere Place = "not here"
 )
 

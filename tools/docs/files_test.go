@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fileBlock matches a block that shows a whole file, whose path is relative to that of the page.
+// fileBlock matches a block that shows a whole file, whose path is relative to the page.
 var fileBlock = regexp.MustCompile("(?s)<!-- file: (\\S+) -->\n```\\w*\n(.*?)```\n")
 
 // TestBlocksOfFilesAreTheirs: a page that shows an example shows the file that a test runs.

@@ -35,8 +35,7 @@ func TestCheckGoName(t *testing.T) {
 	}
 }
 
-// TestNamesOfPagesExist: these pages name packages and functions
-// as they are.
+// TestNamesOfPagesExist checks that the packages and functions that these pages name exist.
 func TestNamesOfPagesExist(t *testing.T) {
 	tree := os.DirFS("../..")
 	for page, least := range map[string]int{"docs/architecture.md": 25} {
@@ -56,7 +55,7 @@ func TestNamesOfPagesExist(t *testing.T) {
 	}
 }
 
-// TestFilesOfPagesExist: this page names files as they are.
+// TestFilesOfPagesExist checks that the files that this page names exist.
 func TestFilesOfPagesExist(t *testing.T) {
 	const page = "CONTRIBUTING.md"
 	text, err := os.ReadFile("../../" + page)

@@ -29,7 +29,7 @@ func checkAll(in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// run returns the status that the script returns. As in Argo CD, the script has the basic functions of Lua alone.
+// run returns the status that the script returns. As in Argo CD, the script can use only Lua's basic functions.
 func (c healthCheck) run() (string, error) {
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer state.Close()

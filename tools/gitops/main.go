@@ -1,5 +1,5 @@
-// Command gitops compares objects with Flux's own types, and runs health checks of Argo CD. It is a module of its own, since
-// Flux's modules would raise versions of the main one.
+// Command gitops compares objects with Flux's own types, and runs health checks of Argo CD. It is a separate module, since Flux's modules
+// would raise versions of the main one.
 //
 //	gitops decode <objects.yaml   fails if an object of Flux has an unknown or duplicate field
 //	gitops fields                 prints the fields of the specs of Flux, as JSON

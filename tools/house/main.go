@@ -14,8 +14,7 @@ import (
 	"text/tabwriter"
 )
 
-// measure is one row of the table: what is counted, out of how many, and the highest share or
-// number that the house accepts.
+// measure is one row of the table: the counted places, the total, and the highest accepted share.
 type measure struct {
 	name   string
 	places []string

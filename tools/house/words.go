@@ -14,9 +14,8 @@ var unwantedWords = regexp.MustCompile(`(?i)\b(anew|tells? of|told of|can not|wh
 	`\bthat there (is|are) (no|a|an|one)\b|` +
 	`\ba Kubernetes( (of|that|which|without|with|where|and|or|is|has|in|for|to)\b|[.,;:)]|$)`)
 
-// measureWords counts unwanted words in Go comments and strings and in the pages. It leaves out the
-// definitions of custom resources: their words are those of Go types, which it scans, and of
-// Kubernetes.
+// measureWords counts unwanted words in Go comments and strings and in the pages. It leaves out the definitions of
+// custom resources, because their words come from Go types, which it scans, and from Kubernetes.
 func measureWords(root string, files []sourceFile) measure {
 	m := measure{name: "unwanted words"}
 	scan := func(name string, lines []string) {

@@ -2,11 +2,10 @@ package main
 
 import "maps"
 
-// correct fixes errors that the documents of all versions make about an operation. Recorded answers
-// show what is right.
+// correct fixes errors that the documents of all versions make about an operation. Recorded answers are the reference.
 //
-// jobs/state does not answer with jobs but with their ids and states. The ids are strings, such as
-// "7_[2-9]" or "8+1", and the answer contains neither last_update nor last_backfill.
+// jobs/state answers with the ids and states of jobs, not with jobs. The ids are strings, such as "7_[2-9]" or "8+1",
+// and the answer contains neither last_update nor last_backfill.
 func (s *schemas) correct(name string, operation object) (object, error) {
 	if name != "GetJobsState" {
 		return operation, nil

@@ -51,7 +51,7 @@ func (d document) resolve(schema object) (string, object, error) {
 
 const refPrefix = "#/components/schemas/"
 
-// childObject returns the object under a key, or nil if there is none.
+// childObject returns the object under a key, or nil if it is missing.
 func childObject(o object, key string) object {
 	c, _ := o[key].(object)
 	return c

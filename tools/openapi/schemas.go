@@ -27,9 +27,8 @@ func newSchemas(from document, like []document) *schemas {
 	return &schemas{from: from, like: like, done: object{}, inProgress: map[string]bool{}}
 }
 
-// normalise returns the normalised schema of one place. An object becomes a component, and the result is
-// a reference to it. The component keeps its name if it was a component before. Otherwise it gets the
-// name that a guide has for it, or else fallback.
+// normalise returns the normalised schema of one place. An object becomes a component, and the result is a reference to
+// it. A component keeps its name. A new component gets the name from a guide, or else fallback.
 func (s *schemas) normalise(raw object, fallback string, guides []guide) (object, error) {
 	name, schema, err := s.from.resolve(raw)
 	if err != nil {
@@ -74,7 +73,7 @@ func (s *schemas) normalise(raw object, fallback string, guides []guide) (object
 	return clean, nil
 }
 
-// copyDescription copies the description, preferably that of the reference.
+// copyDescription copies the description; the reference's description takes precedence.
 func copyDescription(clean, raw, schema object) {
 	for _, from := range []object{raw, schema} {
 		if text, ok := from["description"].(string); ok && text != "" {

@@ -55,7 +55,7 @@ func (p controlPlane) requests() []certificateRequest {
 	}
 	service := []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
 		"kubernetes.default.svc.cluster.local"}
-	// The first address of the service range is that of Service kubernetes.
+	// The first address of the service range belongs to the Service kubernetes.
 	addresses := append([]net.IP{net.IPv4(10, 96, 0, 1)}, p.ips...)
 	requests := []certificateRequest{
 		{"apiserver", "ca", name("kube-apiserver"), server, service, addresses},

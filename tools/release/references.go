@@ -12,7 +12,7 @@ import (
 
 // Reference is a place that names a part of a release.
 type Reference struct {
-	// File and Line tell where it is.
+	// File and Line are the position of the reference.
 	File string
 	Line int
 	// Image or Chart is the name of an image or a chart; both are empty for a version of the whole release.
