@@ -21,10 +21,10 @@ import (
 	contents "github.com/slurmtide/slurmtide/tools/release"
 )
 
-// registry is where charts and pages say that images and charts are.
+// registry is the registry that charts and pages name for images and charts.
 const registry = "ghcr.io/slurmtide"
 
-// programArchitectures are those of all programs for Linux.
+// programArchitectures are the architectures of all programs for Linux.
 var programArchitectures = []string{"amd64", "arm64"}
 
 // makeImages writes the images that the release contains, or those that --images names, as OCI layouts.

@@ -28,7 +28,7 @@ type release struct {
 	log io.Writer
 	// programs are what GoReleaser made.
 	programs []programs.Artifact
-	// digests are those of the images.
+	// digests are the digests of the images.
 	digests []charts.Image
 	// snapshotIsMissing is whether Debian's archive of all states cannot be reached.
 	snapshotIsMissing bool
@@ -102,7 +102,7 @@ func (r *release) finish(ctx context.Context) error {
 // incompleteFile lists why a release is not pushed. It is in dist/, since the release may be pushed later, with --existing.
 const incompleteFile = "INCOMPLETE"
 
-// whyIncomplete returns why the release is not to be pushed.
+// whyIncomplete returns the reasons why the release must not be pushed.
 func (r *release) whyIncomplete() (reasons []string) {
 	if r.source.Modified {
 		reasons = append(reasons, "files differ from the commit")
@@ -123,7 +123,7 @@ func (r *release) whyIncomplete() (reasons []string) {
 	return reasons
 }
 
-// checkComplete returns an error if the release in dist/ is not to be pushed.
+// checkComplete returns an error if the release in dist/ must not be pushed.
 func (r *release) checkComplete() error {
 	text, err := os.ReadFile(filepath.Join(r.dist, incompleteFile))
 	if os.IsNotExist(err) || err == nil && r.incomplete {

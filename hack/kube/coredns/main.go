@@ -1,5 +1,5 @@
-// Command coredns is CoreDNS with the few plugins that a test node's DNS needs,
-// for development and tests: those of clouds would triple its build.
+// Command coredns is CoreDNS with the few plugins that a test node's DNS needs, for development and tests. The plugins
+// for clouds would triple its build.
 package main
 
 import (

@@ -25,14 +25,14 @@ const imagesAnnotation = "artifacthub.io/images"
 type Image struct {
 	// Repository and Tag, such as ghcr.io/slurmtide/slurmd and 26.05.
 	Repository, Tag string
-	// Digest is that of all architectures, sha256:….
+	// Digest is the digest of the manifest for all architectures, sha256:….
 	Digest string
 }
 
 // Chart is a chart whose files name images by digest.
 type Chart struct {
 	Name, Version string
-	// Metadata is what is in Chart.yaml.
+	// Metadata is the content of Chart.yaml.
 	Metadata *chart.Metadata
 	// Images are those that the chart and the charts in it use.
 	Images []Image

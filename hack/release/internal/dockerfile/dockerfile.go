@@ -12,7 +12,7 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// Image is what a Dockerfile says about one image.
+// Image is an image's configuration in a Dockerfile.
 type Image struct {
 	User       string
 	Entrypoint []string
@@ -20,8 +20,8 @@ type Image struct {
 	Labels     map[string]string
 }
 
-// Read returns the images of a Dockerfile by name. They are its stages that have an entry point, with what they inherit.
-// Arguments such as ${VERSION} in labels get the given values.
+// Read returns the images of a Dockerfile by name: its stages with an entry point, including what they inherit. It replaces arguments such
+// as ${VERSION} in labels by the given values.
 func Read(file string, arguments map[string]string) (map[string]Image, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -70,7 +70,7 @@ func readStage(from Image, stage instructions.Stage, arguments map[string]string
 
 func unquote(word string) string { return strings.Trim(word, `"`) }
 
-// expand replaces ${NAME} by the argument. Others stay as they are.
+// expand replaces ${NAME} by the argument, and keeps unknown names.
 func expand(text string, arguments map[string]string) string {
 	for name, value := range arguments {
 		text = strings.ReplaceAll(text, "${"+name+"}", value)

@@ -35,8 +35,8 @@ func programFiles(name, path string) ([]file, error) {
 	}, nil
 }
 
-// publicCertificates returns certificates in PEM. A CA that is trusted under a condition only is left out, since a file
-// cannot tell conditions.
+// publicCertificates returns certificates in PEM. It omits a CA that is trusted only under a condition, since a file cannot express
+// conditions.
 func publicCertificates() []byte {
 	var out bytes.Buffer
 	for root := range bundle.Roots() {

@@ -55,11 +55,11 @@ type Builder struct {
 	Source source.Source
 	// Systems are the operating systems to compile for; all that goreleaser.yaml names without them.
 	Systems []string
-	// Cache keeps GoReleaser and what it compiles.
+	// Cache is the folder of GoReleaser and the Go build cache.
 	Cache string
 	// Log receives what the compiler and GoReleaser print.
 	Log io.Writer
-	// Say tells the user what happens.
+	// Say prints a progress message.
 	Say func(format string, args ...any)
 }
 
@@ -130,7 +130,7 @@ func complete(config []byte, work string, wanted []string) ([]byte, error) {
 	return yaml.Marshal(all)
 }
 
-// compileGoreleaser returns the path of GoReleaser in the cache, which is that of its go.mod.
+// compileGoreleaser returns the path of GoReleaser in the cache, in the version of its go.mod.
 func (b Builder) compileGoreleaser(ctx context.Context) (string, error) {
 	program := filepath.Join(b.Cache, "goreleaser")
 	if _, err := os.Stat(program); err != nil {
@@ -154,7 +154,7 @@ func (b Builder) command(ctx context.Context, folder, program string, args ...st
 	return cmd
 }
 
-// run runs a command. The error has the end of what it printed.
+// run runs a command. The error contains the end of its output.
 func (b Builder) run(cmd *exec.Cmd) error {
 	var printed bytes.Buffer
 	cmd.Stdout = io.MultiWriter(b.Log, &printed)
@@ -172,7 +172,7 @@ func lastLines(text string, count int) string {
 	return strings.Join(lines[max(0, len(lines)-count):], "\n")
 }
 
-// readArtifacts reads GoReleaser's record of what it made. Paths become absolute.
+// readArtifacts reads GoReleaser's list of artifacts, and makes their paths absolute.
 func readArtifacts(root, work string) ([]Artifact, error) {
 	text, err := os.ReadFile(filepath.Join(work, "artifacts.json"))
 	if err != nil {

@@ -88,7 +88,7 @@ func (s Signer) SignFile(ctx context.Context, file string) error {
 	return cosign(ctx, "sign-blob", "--yes", "--key", s.Key, "--bundle", file+".sigstore.json", file)
 }
 
-// SignArtifact signs what was pushed to an address.
+// SignArtifact signs the artifact that was pushed to an address.
 func (s Signer) SignArtifact(ctx context.Context, address string) error {
 	return cosign(ctx, "sign", "--yes", "--recursive", "--key", s.Key, address)
 }

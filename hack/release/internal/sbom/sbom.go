@@ -22,7 +22,7 @@ const Suffix = ".cdx.json"
 // Subject is an artifact of the release.
 type Subject struct {
 	Name, Version string
-	// SHA256 is that of the file, or of the manifest of an image or a chart.
+	// SHA256 is the digest of the file, or of the manifest of an image or a chart.
 	SHA256 string
 	Kind   cdx.ComponentType
 }
@@ -33,7 +33,7 @@ const (
 	Container = cdx.ComponentTypeContainer
 )
 
-// Bill is what an artifact contains.
+// Bill lists the contents of an artifact.
 type Bill struct {
 	components   []cdx.Component
 	dependencies []cdx.Dependency

@@ -33,7 +33,7 @@ type Source struct {
 // Tag is the name of the release's tag.
 func (s Source) Tag() string { return "v" + s.Version }
 
-// Read reads the repository in folder root. The version is that of the charts.
+// Read reads the repository in folder root. The version is the charts' version.
 func Read(ctx context.Context, root string) (Source, error) {
 	version, err := chartsVersion(root)
 	if err != nil {
