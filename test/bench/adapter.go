@@ -34,7 +34,7 @@ func benchAdapter(ctx context.Context) ([]figure, error) {
 		return nil, err
 	}
 	defer server.stop()
-	// Slurm has machines of its own: it does not take the time of what is measured.
+	// The simulated Slurm yields to the measured programs: a real one has its own machines.
 	if err := server.lowerPriority(); err != nil {
 		return nil, err
 	}
@@ -97,8 +97,8 @@ func askAdapter(ctx context.Context, control *loop.ControlPlane, server *process
 
 // queryLoad is the result of several rounds of queries.
 type queryLoad struct {
-	// queries are the times in ms of what HPAs ask, nothing those of asking the same
-	// server for nothing, both sorted.
+	// queries are the times of HPA queries in ms, and liveness the times of empty requests to the same server. Both are
+	// sorted.
 	queries, liveness []float64
 	// cpuSeconds is the adapter's processor time in seconds, and requests how many slurmrestd
 	// received, during the HPA queries.
@@ -133,7 +133,7 @@ func (a *metricsClient) measureLoad(ctx context.Context, server *process, pid in
 	return l, nil
 }
 
-// coresSharedBy says what runs on the cores while queries are measured.
+// coresSharedBy names the programs that share the cores while queries are measured.
 const coresSharedBy = "for the adapter, the asking client, the API server, etcd and the simulated slurmrestd (nice 19)"
 
 // queryAllHPAs asks once for every HPA in a sync, evenly, and adds the times in ms.

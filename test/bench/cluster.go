@@ -30,7 +30,7 @@ const (
 	idleTime = time.Minute
 )
 
-// clusterKinds are the resources of a Slurm cluster, with the conditions that say that it is up.
+// clusterKinds are the resources of a Slurm cluster, with the conditions that must be True once it is up.
 var clusterKinds = map[string][]string{
 	"controllers": {v1beta1.ConditionReady, v1beta1.ConditionConfigApplied},
 	"accountings": {v1beta1.ConditionReady, v1beta1.ConditionConfigApplied},
@@ -38,8 +38,8 @@ var clusterKinds = map[string][]string{
 	"loginsets":   {v1beta1.ConditionReady},
 }
 
-// benchCluster makes one Slurm cluster of custom resources and then many on fake kubelets and fake agents, and
-// counts what the operator asks of Kubernetes, also when nothing changes.
+// benchCluster creates one Slurm cluster of custom resources and then many, on fake kubelets and fake agents. It counts
+// the operator's requests to Kubernetes, also while nothing changes.
 func benchCluster(ctx context.Context) ([]figure, error) {
 	if missing := realkube.MissingRequirement(); missing != "" {
 		return nil, errors.New(missing)
@@ -169,7 +169,7 @@ func (s *operatorEnv) timeClusters(ctx context.Context, first, end int) (r clust
 	return r, err
 }
 
-// missingClusters says which objects of count clusters are not up.
+// missingClusters lists the objects of count clusters that are not up.
 func (s *operatorEnv) missingClusters(ctx context.Context, count int) (string, error) {
 	for resource, kinds := range clusterKinds {
 		list, err := s.objects.Resource(v1beta1.SchemeGroupVersion.WithResource(resource)).Namespace("bench").

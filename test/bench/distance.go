@@ -79,7 +79,7 @@ type distanceBench struct {
 	ids     []uint32 // of the jobs that are pending
 }
 
-// submitJobs submits jobs that stay pending, each with a record of its own.
+// submitJobs submits jobs that stay pending, each with its own record.
 func (d *distanceBench) submitJobs(ctx context.Context) error {
 	client, err := d.newClient("unix://" + d.cluster.Socket)
 	if err != nil {
@@ -115,8 +115,13 @@ func (d *distanceBench) newClient(url string) (*slurmclient.Client, error) {
 	return slurmclient.New(slurmclient.Config{URL: url, Token: slurmclient.TokenFromFile(d.cluster.TokenFile), Timeout: 5 * time.Minute})
 }
 
-// distanceTimes are in seconds: until the jobs were first seen, the mean time of the polls while jobs changed, the greatest age of the
-// jobs then, their greatest age after somebody updated one, and how long an adapter would have refused to answer HPAs.
+// distanceTimes are times in seconds:
+//
+//   - first: until the jobs were first seen;
+//   - poll: the mean time of the polls while jobs changed;
+//   - age: the greatest age of the jobs during these polls;
+//   - updated: their greatest age after a job was updated;
+//   - refused: how long an adapter would have refused to answer HPAs.
 type distanceTimes struct{ first, poll, age, updated, refused float64 }
 
 // measure reads the jobs with the delta reader over a link with the delay.

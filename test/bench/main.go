@@ -1,9 +1,8 @@
-// Command bench measures what the project promises: what a poll costs us and
-// slurmrestd, how long a scrape takes, and the exporter's memory. It prints one
-// line per figure, NAME VALUE UNIT, and keeps the last ones in docs/performance.md.
+// Command bench measures what the project promises: the cost of a poll for us and for slurmrestd, the duration of a
+// scrape, and the exporter's memory. It prints one line per figure, NAME VALUE UNIT, and writes the latest figures to
+// docs/performance.md.
 //
-// It is a module of its own, so that the libraries it compares with are no
-// dependencies of the project.
+// It is a separate module, so the libraries that it compares are not dependencies of the project.
 package main
 
 import (

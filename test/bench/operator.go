@@ -17,7 +17,7 @@ const (
 	workerCount = 1000
 	// operatorRuns is how often, a Deployment and a NodeSet by turns.
 	operatorRuns = 3
-	// extraNodeSets is how many more NodeSets there are when requests are counted again.
+	// extraNodeSets is how many NodeSets are added before requests are counted again.
 	extraNodeSets = 49
 	// listPeriods is for how many periods requests are counted.
 	listPeriods = 3
@@ -96,7 +96,7 @@ type operatorRun struct {
 	writesUp, writesDown writeCounts
 	slurmUp, slurmDown   int
 	cpuUp, cpuDown       float64
-	// Who took the processors on the way up, for people.
+	// The processor time by program on the way up, for the log.
 	deploymentUsed, used cpuUsage
 }
 
@@ -192,7 +192,7 @@ func (s *operatorEnv) runDown(ctx context.Context, r *operatorRun) (err error) {
 	return err
 }
 
-// operatorFigures are the medians, with the spread of what is aimed at.
+// operatorFigures returns the medians, with the spread of the figures that have a goal.
 func operatorFigures(runs []operatorRun) []figure {
 	all := func(value func(r operatorRun) float64) []float64 {
 		var out []float64

@@ -21,7 +21,7 @@ rules:
 - {level: None}
 `
 
-// auditLog is the API server's own account of who wrote what.
+// auditLog is the API server's log of writes and their authors.
 type auditLog struct {
 	path   string
 	agent  string // that is counted
@@ -50,14 +50,14 @@ func (w writeCounts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// reset forgets what was written so far.
+// reset skips all earlier writes.
 func (a *auditLog) reset() {
 	if info, err := os.Stat(a.path); err == nil {
 		a.offset = info.Size()
 	}
 }
 
-// read counts what was written since it was called, or reset, last.
+// read counts the writes since the last call of read or reset.
 func (a *auditLog) read() (writeCounts, error) {
 	file, err := os.Open(a.path)
 	if err != nil {

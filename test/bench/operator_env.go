@@ -40,7 +40,7 @@ type operatorEnv struct {
 	operatorOutput  *lockedBuffer
 	operatorMetrics string
 
-	closers []func() error // stop what was started, in order of its start
+	closers []func() error // stop the started programs, in order of their start
 }
 
 // lockedBuffer collects the output of a program and is safe for concurrent use.
@@ -60,7 +60,7 @@ func newOperatorEnv(ctx context.Context) (*operatorEnv, error) {
 	return s, s.start(ctx, s.startSlurm, s.startKube, s.startPods, s.createObjects, s.startOperator, s.awaitRecords)
 }
 
-// start takes steps, and ends what they have started if one fails.
+// start runs steps, and stops everything that they started if one fails.
 func (s *operatorEnv) start(ctx context.Context, steps ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	for _, step := range steps {
@@ -175,7 +175,7 @@ func slurmNodeOf(pod *corev1.Pod) string {
 	return pod.Spec.Hostname
 }
 
-// startOperator starts the operator as it is by default, but for its rate.
+// startOperator starts the operator with its default flags, except for its rate.
 func (s *operatorEnv) startOperator(ctx context.Context) error {
 	root, err := repositoryPath(".")
 	if err != nil {

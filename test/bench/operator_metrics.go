@@ -71,7 +71,7 @@ func parseHistogram(text, prefix string) (h histogram, err error) {
 // cpuUsage is processor time in seconds by program.
 type cpuUsage map[string]float64
 
-// readUsage is that of everything that takes part, since its start.
+// readUsage returns the processor time of each program since its start.
 func (s *operatorEnv) readUsage(ctx context.Context) (cpuUsage, error) {
 	out := cpuUsage{"bench (kubelets, slurmrestd)": cpuOf(os.Getpid()), "slurm-operator": cpuOf(s.operator.Process.Pid)}
 	for _, daemon := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {

@@ -17,7 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// createObjects makes what is scaled: a Deployment, and a NodeSet on the simulated Slurm.
+// createObjects creates the objects to scale: a Deployment, and a NodeSet on the simulated Slurm.
 func (s *operatorEnv) createObjects(ctx context.Context) error {
 	return s.control.Kube.Apply(ctx, fmt.Sprintf(`apiVersion: v1
 kind: Namespace
@@ -74,7 +74,7 @@ spec:
 `, name, most)
 }
 
-// addNodeSets makes so many more NodeSets, and waits until they have been looked at.
+// addNodeSets adds the given number of NodeSets, and waits until they are reconciled.
 func (s *operatorEnv) addNodeSets(ctx context.Context, count int) error {
 	var b strings.Builder
 	for i := range count {
@@ -99,8 +99,7 @@ const (
 	patience      = 5 * time.Minute
 )
 
-// timeUntilNoneMissing begins something and returns how long it took, in seconds, until there is
-// nothing left that is missing.
+// timeUntilNoneMissing calls begin, and returns the seconds until missing reports that nothing is missing.
 func (s *operatorEnv) timeUntilNoneMissing(ctx context.Context, begin func() error,
 	missing func(context.Context) (string, error)) (float64, error) {
 	start := time.Now()

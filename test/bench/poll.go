@@ -16,7 +16,7 @@ import (
 // pollCost is the processor time and memory that one child process used for one poll.
 type pollCost struct {
 	CPU      float64 // seconds
-	PeakHeap float64 // MiB, above what it had before
+	PeakHeap float64 // MiB, beyond the heap before the poll
 	Wall     float64 // seconds
 	Bytes    float64 // of the answers
 	Records  float64
@@ -24,7 +24,7 @@ type pollCost struct {
 
 const pollRuns = 3
 
-// benchPoll compares ways to read the same answers, each in a process of its own.
+// benchPoll compares ways to read the same answers, each in its own process.
 func benchPoll(ctx context.Context) ([]figure, error) {
 	server, err := startServer(ctx, totalJobs, "still")
 	if err != nil {
@@ -89,7 +89,7 @@ func stderrOf(err error) string {
 	return ""
 }
 
-// runChild polls once and prints what it took.
+// runChild polls once and prints the cost.
 func runChild(ctx context.Context, args []string) error {
 	for _, v := range variants {
 		if v.name != args[0] {
@@ -122,8 +122,7 @@ func cpuTime() float64 {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
-// watchHeap samples the heap until the returned function is called, which tells
-// the most that it grew by, in MiB.
+// watchHeap samples the heap until the returned function is called. That function returns the greatest growth in MiB.
 func watchHeap() func() float64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	read := func() float64 { metrics.Read(sample); return float64(sample[0].Value.Uint64()) }

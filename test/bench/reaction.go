@@ -23,8 +23,7 @@ const (
 	scrapeInterval, kedaInterval = 30 * time.Second, 30 * time.Second
 )
 
-// benchReaction measures the time from sbatch to a changed spec.replicas, with every
-// interval as it is by default.
+// benchReaction measures the time from sbatch to a changed spec.replicas, with default intervals.
 func benchReaction(ctx context.Context) ([]figure, error) {
 	if missing := loop.MissingRequirement(); missing != "" {
 		return nil, errors.New(missing)

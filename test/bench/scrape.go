@@ -118,7 +118,7 @@ func httpGet(ctx context.Context, url string, header ...string) (status int, bod
 
 const scrapeCount = 500
 
-// benchScrape scrapes all native collectors again and again while polls go on.
+// benchScrape scrapes all native collectors repeatedly while polls continue.
 func benchScrape(ctx context.Context) ([]figure, error) {
 	e, err := startExporter(ctx)
 	if err != nil {

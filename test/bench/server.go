@@ -80,7 +80,7 @@ type process struct {
 	url string
 }
 
-// startServer starts serve in a process of its own.
+// startServer starts serve in its own process.
 func startServer(ctx context.Context, jobCount int, mode string) (*process, error) {
 	cmd := exec.CommandContext(ctx, os.Args[0], "serve", strconv.Itoa(jobCount), mode)
 	cmd.Stderr = os.Stderr
@@ -99,8 +99,8 @@ func startServer(ctx context.Context, jobCount int, mode string) (*process, erro
 	return &process{cmd, strings.TrimSpace(line)}, nil
 }
 
-// lowerPriority lets every other program run before this one. A priority is that of a thread
-// on Linux, and of those that the thread starts.
+// lowerPriority lets every other program run before this one. On Linux each thread has a priority, which the threads
+// that it starts inherit.
 func (p *process) lowerPriority() error {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", p.cmd.Process.Pid))
 	for _, dir := range threads {

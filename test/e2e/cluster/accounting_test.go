@@ -79,7 +79,7 @@ func (e *env) testChangedPassword() {
 	e.kubectl("exec", "mariadb", "--", "mariadb", "--socket=/run/mysqld/mysqld.sock", "-e",
 		"ALTER USER slurm@'%' IDENTIFIED BY 'another one'")
 	e.kubectl("patch", "secret", "mariadb", "--type=merge", "-p", `{"stringData":{"password":"another one"}}`)
-	// Connections that exist go on with the old password.
+	// Existing connections would continue with the old password.
 	e.kubectl("exec", "mariadb", "--", "mariadb", "--socket=/run/mysqld/mysqld.sock", "-e", "KILL USER slurm")
 	e.awaitRecord(e.submit("--wrap=true"))
 	e.kubectl("wait", "accounting/slurm", "--for=condition=Ready", "--timeout=180s")

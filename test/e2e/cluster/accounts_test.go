@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// testAccounts gives slurmdbd accounts in a ConfigMap: first only to try, then to apply, then broken ones, then
-// without one of them. Accounts that somebody else has made stay until prune is true.
+// testAccounts gives slurmdbd accounts in a ConfigMap: first in dry-run mode, then to apply, then broken ones, then
+// without one of them. Accounts from other sources stay until prune is true.
 func (e *env) testAccounts() {
 	e.Helper()
 	cluster := e.clusterName()

@@ -73,7 +73,7 @@ func (s stackEnv) testOneWorkerForEachNode() {
 	s.slurm("scancel", job)
 }
 
-// testConfinedJobs runs jobs that try to use what they have not requested.
+// testConfinedJobs runs jobs that try to use resources that they have not requested.
 func (s stackEnv) testConfinedJobs() {
 	s.Helper()
 	const folder = `/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)`

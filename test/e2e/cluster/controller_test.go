@@ -175,8 +175,8 @@ func (e *env) testDeletedPod(job string) {
 	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
 }
 
-// testKilled kills slurmctld with SIGKILL while a job runs. What it accepts in the seconds before is lost (see
-// stateInterval), so nobody submits anything then.
+// testKilled kills slurmctld with SIGKILL while a job runs. slurmctld loses its last seconds (see stateInterval), so
+// the test submits no job then.
 func (e *env) testKilled(job string) {
 	before := e.restarts()
 	time.Sleep(stateInterval)
@@ -194,8 +194,8 @@ func (e *env) testKilled(job string) {
 	e.awaitState(e.submit("--wrap", "hostname"), "COMPLETED")
 }
 
-// stateInterval is how long slurmctld may take to write its state (docs/development/slurm.md, "A killed
-// slurmctld"); what it accepted later is lost with a SIGKILL.
+// stateInterval is how long slurmctld may take to write its state (docs/development/slurm.md, "A killed slurmctld"). A
+// SIGKILL loses everything that it accepted later.
 const stateInterval = 6 * time.Second
 
 // restarts returns how often slurmctld's container was started again.

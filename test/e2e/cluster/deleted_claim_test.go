@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// testDeletedClaim deletes the claim with slurmctld's state while a job runs: Kubernetes makes it again, and a slurmctld that
-// starts in it would end the job. It starts when somebody has restored the state.
+// testDeletedClaim deletes the claim with slurmctld's state while a job runs. Kubernetes creates an empty claim, and a slurmctld that
+// starts with it would end the job. slurmctld starts only after the test has restored the state.
 func (e *env) testDeletedClaim(version string) {
 	job := e.submit("--wrap", "sleep 3600")
 	e.awaitState(job, "RUNNING")

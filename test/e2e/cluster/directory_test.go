@@ -19,8 +19,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// TestDirectory gives slurmctld and slurmrestd the users of an LDAP server while a job of one of them runs. It runs with -long, on each
-// release. e2e/slurm/config has the guard of reservations in short.
+// TestDirectory gives slurmctld and slurmrestd the users of an LDAP server while a job of one of these users runs. It runs with -long, on
+// each release. e2e/slurm/config tests the guard of reservations without -long.
 func TestDirectory(t *testing.T) {
 	kube := startLong(t, "cluster.yaml")
 	must(t, kube.LoadImages(t.Context(), "slurm-exporter"))
@@ -56,7 +56,7 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// sshAs runs a command in a login pod as a user and returns what it prints.
+// sshAs runs a command in a login pod as a user and returns its output.
 func (e *env) sshAs(ctx context.Context, user string, command ...string) (string, error) {
 	out, err := e.kube.Kubectl(ctx, e.execInClient(slices.Concat([]string{"ssh"}, sshOptions[:len(sshOptions)-1],
 		[]string{user, e.login}, command)...)...)
@@ -75,8 +75,8 @@ func (e *env) submitAs(user string, args ...string) string {
 	return job
 }
 
-// enforceLimits makes slurmctld refuse jobs without an association, and gives the users of the test one, and a QOS in which
-// each of them may run one job. Two partitions are for groups of the directory alone.
+// enforceLimits makes slurmctld refuse jobs without an association. It gives the test's users an association, and a QOS in which each of
+// them may run one job. Two partitions admit only groups of the directory.
 func (e *env) enforceLimits() {
 	e.Helper()
 	for _, args := range [][]string{{"add", "qos", "capped", "MaxJobsPerUser=1"}, {"add", "account", "lab"},

@@ -28,7 +28,7 @@ type env struct {
 	namespace string
 	// ctld is the pod in which commands of Slurm run, and login the LoginSet to which clients connect.
 	ctld, login string
-	// extraConf is that of testdata.
+	// extraConf is the extraConf of testdata.
 	extraConf string
 }
 
@@ -39,7 +39,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// systemNamespace is that of our own programs.
+// systemNamespace is the namespace of our own programs.
 const systemNamespace = "slurm-system"
 
 // charts is the folder of the charts.
@@ -95,8 +95,8 @@ func installOperator(t *testing.T, kube *realkube.Cluster, namespaces []string) 
 			"image.pullPolicy=Never,controlPlane.agentImage.repository=localhost/slurm-agent,controlPlane.agentImage.tag=dev")
 }
 
-// execNamespaces returns those of the namespaces in which the operator needs to run scontrol in slurmctld's pod: slurmrestd of
-// 24.11 makes no nodes. In the others it makes none.
+// execNamespaces returns the namespaces in which the operator needs to run scontrol in slurmctld's pod, because slurmrestd of 24.11 cannot
+// create nodes. In the other namespaces slurmrestd creates them.
 func execNamespaces(namespaces []string) []string {
 	return slices.DeleteFunc(slices.Clone(namespaces), func(namespace string) bool {
 		return namespace != namespaceOf("cluster.yaml", "24.11") && namespace != namespaceOf("jobs.yaml", "24.11")
@@ -109,7 +109,7 @@ func startBareKube(t *testing.T) *realkube.Cluster {
 	return startKubeWith(t, realkube.Config{})
 }
 
-// startKubeWith starts Kubernetes with a node, the images, and what is configured.
+// startKubeWith starts Kubernetes with a node, the images and the given configuration.
 func startKubeWith(t *testing.T, config realkube.Config) *realkube.Cluster {
 	t.Helper()
 	config.Kubelet, config.Name = true, "cluster"

@@ -21,7 +21,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
-// fluxRelease is what the test reads of a HelmRelease.
+// fluxRelease contains the fields of a HelmRelease that the test reads.
 type fluxRelease struct {
 	Kind     string
 	Metadata struct{ Name string }

@@ -9,8 +9,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
-// TestStackOfIPFamilies installs the stack where pods and Services have addresses of IPv6, alone or after those of IPv4, with each release of
-// Slurm. A job of a user of the directory runs on a worker that its HPA creates, which ends again. It runs with -long.
+// TestStackOfIPFamilies installs the stack where pods and Services have IPv6 addresses, alone or after IPv4 addresses, with each release of
+// Slurm. A job of a directory user runs on a worker that its HPA creates and later removes. It runs with -long.
 func TestStackOfIPFamilies(t *testing.T) {
 	for _, family := range []string{"ipv6", "dual"} {
 		for _, version := range versions {

@@ -102,7 +102,7 @@ func (e editedCluster) awaitPartition(partition, want string) {
 	})
 }
 
-// testPartitions removes partitions of running and held jobs in each way that there is.
+// testPartitions removes partitions of running and held jobs in every possible way.
 func (e editedCluster) testPartitions() {
 	e.testRemovedPartition("w", func() {
 		e.kubectl("patch", "nodeset", "w", "--type=merge", "-p", `{"spec":{"partition":{"enabled":false}}}`)
@@ -178,8 +178,8 @@ func (e editedCluster) movePendingJob(job string) {
 	})
 }
 
-// testRenamedNodeSet creates a NodeSet and deletes the one that it replaces, with a running job, and a held one that asks for its
-// partition and for another.
+// testRenamedNodeSet creates a NodeSet and deletes the NodeSet that it replaces. One job runs there, and a held job requests its partition
+// and another one.
 func (e editedCluster) testRenamedNodeSet() {
 	e.Helper()
 	e.createNodeSet("before")

@@ -15,7 +15,7 @@ func (e *env) awaitLogin() {
 	e.kubectl("wait", "loginset/"+e.login, "--for=condition=Ready", "--timeout=180s")
 }
 
-// sshOptions are those of ssh.
+// sshOptions are options of ssh.
 var sshOptions = []string{"-o", "StrictHostKeyChecking=accept-new", "-o", "PubkeyAuthentication=no", "-l", "alice"}
 
 // sshArgs returns the arguments of kubectl that run a command in a login pod, as alice. Options of ssh may
@@ -25,7 +25,7 @@ func (e *env) sshArgs(args ...string) []string {
 		[]string{e.login}, args)
 }
 
-// ssh runs a command in a login pod as alice and returns what it prints.
+// ssh runs a command in a login pod as alice and returns its output.
 func (e *env) ssh(ctx context.Context, args ...string) (string, error) {
 	out, err := e.kube.Kubectl(ctx, e.sshArgs(args...)...)
 	return strings.TrimSpace(out), err

@@ -46,11 +46,11 @@ func (e *env) testSubmit() {
 	}
 }
 
-// untilTold is a command that runs until the test makes a file.
+// untilTold is a command that runs until the test creates a file.
 const untilTold = "until test -e /tmp/told; do sleep 0.2; done; echo still here"
 
-// testOpenSession replaces the login pods while a user is logged in at a terminal, and a command of the user
-// runs. Both go on, the terminal is told, and the pod leaves when they have ended.
+// testOpenSession replaces the login pods while a user is logged in at a terminal and runs a command. Both continue,
+// the terminal shows a notice, and the pod ends after them.
 func (e *env) testOpenSession() {
 	old := e.loginPod()
 	ctx, cancel := context.WithTimeout(e.Context(), 5*time.Minute)

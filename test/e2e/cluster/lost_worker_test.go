@@ -14,8 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// TestLostWorker brings slurmctld back with a state from before a worker registered, while the worker has a job. slurm-agent
-// has slurmd register again once the job has ended, and nobody helps. It runs with -long.
+// TestLostWorker restarts slurmctld with a state from before a worker registered, while the worker has a job. slurm-agent makes slurmd
+// register again once the job has ended, without an administrator. It runs with -long.
 func TestLostWorker(t *testing.T) {
 	kube := startLong(t, "cluster.yaml")
 	for _, version := range versions {

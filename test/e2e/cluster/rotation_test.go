@@ -71,7 +71,7 @@ func TestRotation(t *testing.T) {
 	checkPolls(t, kube)
 }
 
-// rotatedKey is a kind of keys: the annotation that asks for another one, and the condition that says how far that is.
+// rotatedKey is a kind of key: the annotation that requests a new key, and the condition with the progress.
 type rotatedKey struct{ annotation, condition string }
 
 var (
@@ -149,7 +149,7 @@ func (c *rotatedCluster) streamFromLoginPod() {
 	})
 }
 
-// addResult runs a stream and keeps what it prints.
+// addResult runs a stream and keeps its output.
 func (c *rotatedCluster) addResult(where string, run func() (string, error)) {
 	out, err := run()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // testScaleFromZero submits a job from a login pod that only workers of a NodeSet at zero can run. A stock
 // HorizontalPodAutoscaler starts one. It returns when the test began.
 func (e *env) testScaleFromZero() time.Time {
-	// Jobs of other tests may have used its workers too. One that slurmctld forgot when it was killed is deleted only
-	// when it has had five minutes to register.
+	// Jobs of other tests may have used its workers too. If slurmctld forgot a worker when it was killed, the worker is
+	// deleted only after five minutes without a registration.
 	e.kubectl("wait", "nodeset/burst", "--for=jsonpath={.status.replicas}=0", "--timeout=480s")
 	begin := time.Now()
 	var job string

@@ -18,7 +18,7 @@ import (
 type slinkyCluster struct {
 	*env
 	operator *slinkyOperator
-	// jobs are the ids of all jobs, and queued that of the one that waits for another.
+	// jobs are the ids of all jobs, and queued is the id of the job that waits for another one.
 	jobs   []string
 	queued string
 	// workers and running are what runWorkers and runJobs returned when the jobs had started, without what has ended since.
@@ -51,8 +51,8 @@ func startSlinkyCluster(t *testing.T, kube *realkube.Cluster, version string) *s
 	return c
 }
 
-// startJobs starts jobs on all workers, among them an array, which end when endJobs is called for their worker, and one
-// that waits for the job on w-0.
+// startJobs starts jobs on all workers, among them an array, and a job that waits for the job on w-0. They end when endJobs is called for
+// their worker.
 func (c *slinkyCluster) startJobs() {
 	c.Helper()
 	submit := func(worker string, args ...string) string {
@@ -99,7 +99,7 @@ func sortLines(text string) []string {
 	return out
 }
 
-// checkIntact checks that all workers and jobs are what they were, and that no Slurm node is drained or down.
+// checkIntact checks that all workers and jobs are unchanged, and that no Slurm node is drained or down.
 func (c *slinkyCluster) checkIntact(after string) {
 	c.Helper()
 	if got := c.runJobs(); !slices.Equal(got, c.running) {

@@ -183,7 +183,7 @@ func (s *slinkyOperator) correct(ctx context.Context, want *unstructured.Unstruc
 	return s.client.Update(ctx, live, slinkyManager)
 }
 
-// writeCondition writes a condition of its own into the status of a daemon's object.
+// writeCondition writes the stand-in's condition into the status of a daemon's object.
 func (s *slinkyOperator) writeCondition(ctx context.Context, kind string) error {
 	object := newCustomResource(kind)
 	if err := s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: "slurm"}, object); err != nil {

@@ -89,7 +89,7 @@ func (c *slinkyCluster) awaitReady(want string, objects ...string) {
 	}
 }
 
-// testHeld has both operators run. Ours says so, and touches nothing.
+// testHeld runs both operators. Ours reports the other one, and writes nothing else.
 func (c *slinkyCluster) testHeld() {
 	c.Helper()
 	const reason = v1beta1.ReasonHeldByAnotherOperator
@@ -107,7 +107,7 @@ func (c *slinkyCluster) testHeld() {
 	c.checkIntact("both operators")
 }
 
-// checkUntouched checks that our operator has written no object of the kinds, and that the stand-in has.
+// checkUntouched checks that only the stand-in has written objects of the kinds, and our operator has not.
 func (c *slinkyCluster) checkUntouched(kinds string) {
 	c.Helper()
 	touched, theirs := []string{}, 0
@@ -150,7 +150,7 @@ func (c *slinkyCluster) testTakeOver() {
 	c.checkIntact("the take-over")
 }
 
-// testDaemons replaces the daemons of the stand-in by ours, as the conditions say. slurmctld goes on with its state.
+// testDaemons replaces the stand-in's daemons by ours, as the conditions ask. slurmctld continues with its state.
 func (c *slinkyCluster) testDaemons() {
 	c.Helper()
 	claims := c.claims()
@@ -179,8 +179,8 @@ func (c *slinkyCluster) testDaemons() {
 	c.checkIntact("the take-over of all daemons")
 }
 
-// awaitDaemon waits until the daemon of an object of a kind runs in pods of the operator whose first container has a name.
-// Those of slurmrestd are all of the newest template instead.
+// awaitDaemon waits until the daemon of an object of a kind runs in pods of the operator whose first container has a name. For slurmrestd
+// it waits until all pods have the newest template.
 func (c *slinkyCluster) awaitDaemon(kind, firstContainer string) {
 	c.Helper()
 	if kind == "restapi" {

@@ -101,7 +101,7 @@ func (c *slinkyCluster) testUpdate() {
 	c.checkIntact("the update")
 }
 
-// awaitReplacement waits until a new worker, perhaps of another ordinal, has taken the place of one, and returns its name.
+// awaitReplacement waits until a new worker, perhaps of another ordinal, has replaced a worker, and returns the new name.
 func (c *slinkyCluster) awaitReplacement(worker string) string {
 	c.Helper()
 	others := slices.DeleteFunc(slices.Clone(c.workers), func(w string) bool { return strings.HasPrefix(w, worker+" ") })

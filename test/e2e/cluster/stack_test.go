@@ -20,9 +20,8 @@ import (
 // stackEnv is a Kubernetes cluster with the release "slurm" of the chart slurm-stack.
 type stackEnv struct{ *env }
 
-// TestStack installs the chart slurm-stack where Kubernetes has nothing of ours, runs a job from its login pod on a
-// worker that its HPA creates, upgrades and removes the release while jobs run, and installs it again, with the volumes that it
-// has kept. It runs with -long.
+// TestStack installs the chart slurm-stack on an empty Kubernetes and runs a job from its login pod, on a worker that its HPA creates. It
+// upgrades and removes the release while jobs run, and installs it again with the kept volumes. It runs with -long.
 func TestStack(t *testing.T) {
 	s := startStack(t, versions[0])
 	begin := time.Now()
@@ -110,7 +109,7 @@ func valuesOfRelease(version string) (out []string) {
 	return out
 }
 
-// testGPUs follows docs/gpus.md, with files in the place of GPUs: a job gets one, on a worker that its HPA creates, and is accounted for it.
+// testGPUs follows docs/gpus.md, with files instead of GPUs. A job gets a GPU on a worker that its HPA creates, and is accounted for it.
 func (s stackEnv) testGPUs() {
 	s.Helper()
 	begin := time.Now()
@@ -258,8 +257,8 @@ func (s stackEnv) testUpgrade() {
 	s.slurm("scancel", job)
 }
 
-// testUninstall removes the release while a job runs, which ends first, also after Helm has lost patience once. Nothing
-// of the release is left but what it keeps on purpose: definitions and keys.
+// testUninstall removes the release while a job runs. The removal waits for the job, also after Helm has timed out once. Only the
+// definitions and keys remain, on purpose.
 func (s stackEnv) testUninstall() {
 	s.Helper()
 	job := s.startJob(45)

@@ -17,11 +17,11 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// kept is what a release with the default values keeps when it is removed, as its page says.
+// kept lists the objects that a release with the default values keeps when it is removed, as its page says.
 var kept = []string{"persistentvolumeclaim/data-slurm-mariadb-0", "persistentvolumeclaim/statesave-slurm-controller-0",
 	"secret/slurm-auth-jwt", "secret/slurm-auth-slurm", "secret/slurm-login-main-ssh-host-keys", "secret/slurm-mariadb"}
 
-// remembered is what the volumes of a release contain: a job that waits in slurmctld's state, and one in the database.
+// remembered is the content of a release's volumes: a waiting job in slurmctld's state, and a job in the database.
 type remembered struct{ waiting, done string }
 
 // remember submits a job that waits until it is released. The other one has run before.
@@ -118,8 +118,8 @@ func (s stackEnv) testForgotten() {
 	})
 }
 
-// testPendingLoadBalancer requires that the Service of login pods has no address from outside, which nobody assigns here, and that
-// the doctor finds nothing. Helm and the conditions did not wait for it either.
+// testPendingLoadBalancer requires that the Service of login pods has no external address, because nothing assigns one here. The doctor
+// must find no problem. Helm and the conditions did not wait for the address either.
 func (s stackEnv) testPendingLoadBalancer() {
 	s.Helper()
 	got := s.kubectl("get", "service", s.login, "-o", "jsonpath={.spec.type} {.status.loadBalancer}")

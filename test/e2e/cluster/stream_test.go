@@ -88,7 +88,7 @@ func (e *env) awaitRecords(jobs []string) {
 	})
 }
 
-// describeJob returns what slurmctld says of a job, and what it has logged of it.
+// describeJob returns slurmctld's record of a job and its log lines about it.
 func (e *env) describeJob(id string) string {
 	out, err := e.kube.Kubectl(e.Context(), "--namespace", e.namespace, "exec", e.ctld, "-c", "slurmctld", "--", "scontrol",
 		"--oneliner", "show", "job", id)

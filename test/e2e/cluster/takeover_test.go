@@ -14,9 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
-// testTakeover loses the active slurmctld of a pair while the operator is down: its pod is
-// killed and cannot be started again, as if its node were lost. The backup serves what was there, workers and
-// slurmrestd follow it, and the first one takes over again when it is back.
+// testTakeover loses the active slurmctld of a pair while the operator is down: its pod is killed and cannot be started again, as if its
+// node were lost. The backup serves the same state, and workers and slurmrestd follow it. The first one takes over again when it is back.
 func testTakeover(t *testing.T, kube *realkube.Cluster) {
 	var pairs []*env
 	for _, version := range versions {

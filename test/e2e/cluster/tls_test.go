@@ -46,9 +46,9 @@ func (c restdCertificate) issue(name string) string {
 	return parsed.Leaf.SerialNumber.String()
 }
 
-// testTLS turns TLS on for slurmrestd, and the adapter, the HPA and the operator go on scaling a NodeSet. It renews the
-// certificate, replaces slurmrestd's pods while a client asks all the time, shows a wrong certificate, and turns
-// TLS off again.
+// testTLS turns TLS on for slurmrestd; the adapter, the HPA and the operator continue to scale a NodeSet. It renews the
+// certificate, and replaces slurmrestd's pods while a client sends requests all the time. It then uses a wrong
+// certificate, and turns TLS off again.
 func (e *env) testTLS() {
 	c := restdCertificate{e, testcert.NewCA(e, "e2e", time.Now().Add(-time.Hour))}
 	first := c.issue(c.host())
@@ -73,7 +73,7 @@ func (e *env) testTLS() {
 	e.kubectl("rollout", "status", "deployment/"+names.RestAPIDeployment("slurm"), "--timeout=180s")
 }
 
-// testRenewal replaces the certificate by another one, and by one that no client would accept.
+// testRenewal replaces the certificate, first by a valid one, and then by one that no client accepts.
 func (c restdCertificate) testRenewal() {
 	c.Helper()
 	before := c.replicaSets()

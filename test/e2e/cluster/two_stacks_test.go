@@ -72,7 +72,7 @@ func (s stackEnv) inNamespace(namespace string) stackEnv {
 	return stackEnv{&e}
 }
 
-// helm runs Helm in the namespace, and returns what it prints.
+// helm runs Helm in the namespace and returns its output.
 func (s stackEnv) helm(args ...string) (string, error) {
 	return s.kube.Helm(s.Context(), append(args, "--namespace", s.namespace)...)
 }
@@ -95,7 +95,8 @@ func (s stackEnv) testScaleByOtherAdapter() {
 	s.awaitState(strings.TrimSpace(job), "COMPLETED")
 }
 
-// requireStill requires that nobody writes the objects of the stacks for half a minute. Two operators wrote them 13 times a minute.
+// requireStill requires that the conditions of the stacks do not change for half a minute. Two operators that disagreed wrote them 13 times
+// a minute.
 func (s stackEnv) requireStill(others ...stackEnv) {
 	s.Helper()
 	versions := func() string {
@@ -106,7 +107,7 @@ func (s stackEnv) requireStill(others ...stackEnv) {
 		}
 		return out.String()
 	}
-	process.Await(s.T, func() error { // what was begun before ends
+	process.Await(s.T, func() error { // wait for earlier changes to end
 		if before := versions(); !awaitNothing(10*time.Second, func() bool { return versions() != before }) {
 			return errors.New("conditions change")
 		}
@@ -128,7 +129,7 @@ func awaitNothing(d time.Duration, happens func() bool) bool {
 	return true
 }
 
-// failToUninstall lets Helm lose patience, and returns what it prints.
+// failToUninstall lets Helm time out, and returns its output.
 func (s stackEnv) failToUninstall(timeout string) string {
 	s.Helper()
 	begin := time.Now()
@@ -154,7 +155,7 @@ func (s stackEnv) takeBack() {
 	s.runHelm("rollback", "slurm", fmt.Sprint(history[len(history)-1].Revision))
 }
 
-// testJobOfDays: Helm gives up, the hook's rights are there, the release is taken back, and the job runs on.
+// testJobOfDays: Helm times out, the hook's rights exist, the release is rolled back, and the job continues.
 func (s stackEnv) testJobOfDays() {
 	s.Helper()
 	job := s.startJob(200_000)
@@ -188,7 +189,7 @@ func (s stackEnv) testJobOfDays() {
 	s.testScaleByOtherAdapter()
 }
 
-// testOperatorGone: the hook ends by itself where nobody would end the jobs, and the rollback brings the operator back.
+// testOperatorGone: the hook ends because no operator would end the jobs, and the rollback restores the operator.
 func (s stackEnv) testOperatorGone() {
 	s.Helper()
 	s.kubectl("delete", "deployment/slurm-operator", "--wait")
@@ -202,7 +203,7 @@ func (s stackEnv) testOperatorGone() {
 // testMissingImage: the hook fails once, for a NodeSet that needs the operator. Then its image cannot be pulled, and --no-hooks is the way out of an installation that never ran.
 func (s stackEnv) testMissingImage() {
 	s.Helper()
-	s.kubectl("create", "--filename", "testdata/foreign.yaml") // a NodeSet of nobody's release
+	s.kubectl("create", "--filename", "testdata/foreign.yaml") // a NodeSet that belongs to no release
 	s.kubectl("wait", "nodeset/mine", "--for=jsonpath={.metadata.finalizers[0]}=nodeset.slinky.slurm.net/drain", "--timeout=60s")
 	if out := s.failToUninstall("2m"); !strings.Contains(out, "still needed for NodeSet second/mine") {
 		s.Error("helm does not print why")
@@ -217,7 +218,7 @@ func (s stackEnv) testMissingImage() {
 	s.requireNothingLeft()
 }
 
-// requireNothingLeft requires that an uninstalled release has left what it keeps on purpose alone.
+// requireNothingLeft requires that an uninstalled release has left only the objects that it keeps on purpose.
 func (s stackEnv) requireNothingLeft() {
 	s.Helper()
 	process.Await(s.T, func() error { // pods end a little later

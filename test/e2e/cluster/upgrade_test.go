@@ -54,8 +54,8 @@ func (e *env) testUpgrade() {
 	e.awaitNoLookups()
 }
 
-// testWrongOrder gives slurmctld, slurmrestd and the worker the images of 26.05 before slurmdbd. None is touched.
-// slurmctld and the worker get their old images back; slurmrestd goes on waiting.
+// testWrongOrder gives slurmctld, slurmrestd and the worker the images of 26.05 before slurmdbd. The operator changes none of them.
+// slurmctld and the worker get their old images back; slurmrestd keeps waiting.
 func (e *env) testWrongOrder() {
 	e.Helper()
 	before, workerBefore := e.podUID(e.ctld), e.workerUIDs()
@@ -104,8 +104,7 @@ func (e *env) testWayBack(kind, daemon, image, pod string) {
 	}
 }
 
-// awaitReleaseAllowed waits until the condition ReleaseAllowed of an object begins with want, or until there is none if
-// want is empty.
+// awaitReleaseAllowed waits until the condition ReleaseAllowed of an object begins with want, or is missing if want is empty.
 func (e *env) awaitReleaseAllowed(kind, want string) {
 	e.Helper()
 	const path = `jsonpath={.status.conditions[?(@.type=="ReleaseAllowed")]['status','reason','message']}`
@@ -118,7 +117,7 @@ func (e *env) awaitReleaseAllowed(kind, want string) {
 	})
 }
 
-// awaitStatusRelease waits until the status of an object says that all its pods are of a release.
+// awaitStatusRelease waits until the status of an object reports one release for all its pods.
 func (e *env) awaitStatusRelease(kind, want string) {
 	e.Helper()
 	process.Await(e.T, func() error {

@@ -21,7 +21,7 @@ func (e *env) testWorkerSSH() {
 	must(e.T, err)
 	job := out[strings.LastIndex(out, "\n")+1:]
 	e.awaitState(job, "RUNNING")
-	process.Await(e.T, func() error { // until SSSD and the name of a new pod are there
+	process.Await(e.T, func() error { // until SSSD answers and the new pod's name resolves
 		_, err := e.kube.Kubectl(e.Context(), e.execInClient(workerSSH("alice", "true")...)...)
 		return err
 	})

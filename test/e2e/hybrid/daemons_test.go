@@ -20,7 +20,7 @@ func (e *env) writeKeys(h *outside.Host) {
 	h.MustRun("mkdir", "-p", "/var/spool/slurmd")
 }
 
-// commonConf is what slurm.conf says about authentication.
+// commonConf contains the authentication options of slurm.conf.
 const commonConf = `AuthType=auth/slurm
 CredType=cred/slurm
 AuthInfo=use_client_ids
@@ -35,7 +35,7 @@ func (e *env) startSlurmctld(slurmdbd string) *outside.Host {
 	h := e.newHost("ctl", "slurmd:"+e.values.Version, nil)
 	e.writeKeys(h)
 	e.ctldHost = h
-	for _, pod := range []string{"login", "w-0", "w-1", "node"} { // what it sends there is lost
+	for _, pod := range []string{"login", "w-0", "w-1", "node"} { // messages sent there are lost
 		h.AddName(pod, "127.0.0.1")
 	}
 	conf := commonConf + fmt.Sprintf(`ClusterName=hybrid

@@ -33,7 +33,7 @@ var slinkyValues string
 //go:embed testdata/mariadb.sh
 var mariadbScript string
 
-// lastNumber is that of the last host outside.
+// lastNumber is the number of the last host outside.
 var lastNumber atomic.Int32
 
 // env is a cell: a namespace of Kubernetes and hosts outside, which form one Slurm cluster.
@@ -59,7 +59,7 @@ type env struct {
 // runner runs a command somewhere and returns its output.
 type runner func(ctx context.Context, args ...string) (string, error)
 
-// values are those of testdata/objects.yaml.
+// values are the values of testdata/objects.yaml.
 type values struct {
 	Version, SlurmKey, JWTKey, MariaDB string
 	// Slurmctld, Slurmdbd and Slurmrestd are addresses of daemons.
@@ -136,7 +136,7 @@ func (e *env) apply(parts ...string) {
 	for _, part := range parts {
 		text := &bytes.Buffer{}
 		must(e.T, parsed.ExecuteTemplate(text, part, e.values))
-		// The namespace is that of the context, so objects name none.
+		// The context sets the namespace, so the objects do not name it.
 		must(e.T, e.kube.Apply(e.Context(), inNamespace(text.String(), e.namespace)))
 	}
 }
@@ -234,7 +234,7 @@ func (e *env) newHost(role, image string, names map[string]string) *outside.Host
 	return h
 }
 
-// remove deletes the cluster's objects in an order in which nothing waits for what is gone already.
+// remove deletes the cluster's objects. In this order none waits for an object that is already gone.
 func (e *env) remove() {
 	e.kubectl("delete", "nodesets,loginsets", "--all", "--timeout=60s")
 	e.kubectl("delete", "restapis,controllers,accountings", "--all", "--timeout=60s")

@@ -141,8 +141,8 @@ func (e *env) testLoadBalancers() {
 	e.checkConfirmedRotation(login, node)
 }
 
-// checkRotationWaits checks that a rotation of slurm.key names the Slurm node outside and waits, while a job there runs on, also when
-// its annotation is removed.
+// checkRotationWaits checks that a rotation of slurm.key names the Slurm node outside, and waits while a job runs there. It also waits
+// after its annotation is removed.
 func (e *env) checkRotationWaits(login, node *outside.Host) {
 	e.Helper()
 	job, err := login.Run(e.Context(), "sbatch", "--parsable", "-t1", "-w", node.Name, "-o", "/dev/null", "--wrap", "sleep 15")
@@ -160,9 +160,9 @@ func (e *env) keysRotated(context.Context, ...string) (string, error) {
 		`jsonpath={range .status.conditions[?(@.type=="KeysRotated")]}{.reason} {.message}{end}`), nil
 }
 
-// checkConfirmedRotation continues the rotation of checkRotationWaits as the condition tells an administrator to: each key set is
-// copied to the hosts outside, whose daemons are started again, before it is confirmed. A job on the node outside runs on, and the
-// hosts work with the new key.
+// checkConfirmedRotation continues the rotation of checkRotationWaits as the condition asks an administrator to. It copies each key set to
+// the hosts outside and restarts their daemons before it confirms the set. A job on the node outside continues, and the hosts work with the
+// new key.
 func (e *env) checkConfirmedRotation(login, node *outside.Host) {
 	e.Helper()
 	job, err := login.Run(e.Context(), "sbatch", "--parsable", "--no-requeue", "-w", node.Name, "-o", "/dev/null", "--wrap",
@@ -259,7 +259,7 @@ func (e *env) testSlurmdbdInside() {
 	e.checkSrun(nodes, from{"slurmctld outside", ctl.Run}, from{"a worker", worker})
 	e.checkRecord(e.checkBatch(from{"slurmctld outside", ctl.Run}, "w-1"), ctl.Run, worker)
 	e.checkRestAPI()
-	// slurmdbd tells slurmctld of changes at the address from which slurmctld connected.
+	// slurmdbd notifies slurmctld of changes at the address from which slurmctld connected.
 	_, err := ctl.Run(e.Context(), "sacctmgr", "-i", "add", "account", "chemistry")
 	must(e.T, err)
 	e.await(ctl.Run, "chemistry", "scontrol", "show", "assoc_mgr", "flags=assoc")

@@ -18,7 +18,7 @@ type from struct {
 	run  runner
 }
 
-// nameTimeout is what Slurm waits for a name that does not resolve. A job that takes longer has lost a connection.
+// nameTimeout is how long Slurm waits for a name that does not resolve. A job that takes longer has lost a connection.
 const nameTimeout = 10 * time.Second
 
 // checkSrun runs a step on all nodes from each place: each task gets srun's input, and its output comes back.

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestTheTableListsTheCells: docs/hybrid.md promises what is tested, and nothing else.
+// TestTheTableListsTheCells: docs/hybrid.md promises exactly the tested combinations.
 func TestTheTableListsTheCells(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/hybrid.md")
 	must(t, err)

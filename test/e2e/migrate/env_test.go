@@ -39,7 +39,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// newEnv starts everything that is there before a migration, but the other autoscaler.
+// newEnv starts everything that exists before a migration, except the other autoscaler.
 func newEnv(t *testing.T) *env {
 	t.Helper()
 	if !*long {

@@ -20,12 +20,12 @@ const kedaNamespace = "keda"
 // zeroAfter is the annotation that the page's way back removes.
 const zeroAfter = v1beta1.AnnotationZeroAfter
 
-// testScaledObject are the times and the maximum of the page's manifest, and those of the test, whose HPA also has another name than KEDA's
-// default.
+// testScaledObject replaces the times and the maximum of the page's manifest by the test's values. The test's HPA has a different name than
+// KEDA's default.
 var testScaledObject = []string{"pollingInterval: 30", "pollingInterval: 1", "cooldownPeriod: 300", "cooldownPeriod: 3",
 	"maxReplicaCount: 20", "maxReplicaCount: 6\n  advanced: {horizontalPodAutoscalerConfig: {name: keda-hpa-workers}}"}
 
-// shorterHPA are the window and the maximum of the manifests of HPAs, and those of the test.
+// shorterHPA replaces the window and the maximum of HPA manifests by the test's values.
 var shorterHPA = []string{"stabilizationWindowSeconds: 120", "stabilizationWindowSeconds: 3", "maxReplicas: 20", "maxReplicas: 6"}
 
 // installKEDA makes a chart of KEDA's manifests, and installs it as the release that the page knows. It returns the chart's folder.
@@ -75,7 +75,7 @@ func (e *env) addKEDA(t *testing.T, build, certs string, port int) {
 		}}
 }
 
-// kedaNotices is how long KEDA may take to use a changed query; nothing in its objects tells when it does.
+// kedaNotices is how long KEDA may take to use a changed query. KEDA's objects do not show when it does.
 const kedaNotices = 15 * time.Second
 
 // TestMigrateFromKEDA runs the page: KEDA beside the adapter, KEDA with our metric, an HPA without KEDA, and back.

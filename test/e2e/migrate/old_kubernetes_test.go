@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
-// TestHPAsBeforeKubernetes137 tries the HPAs of the pages, as the pages do, and applies them where HPAScaleToZero is off, as it was before
-// Kubernetes 1.37. That older versions know their fields is tested in test/integration/charts.
+// TestHPAsBeforeKubernetes137 tries the HPAs of the pages, as the pages do, and applies them without HPAScaleToZero, as before Kubernetes
+// 1.37. test/integration/charts tests that older versions know their fields.
 func TestHPAsBeforeKubernetes137(t *testing.T) {
 	if !*long {
 		t.Skip("it takes minutes, run it with -long")

@@ -28,7 +28,7 @@ type pod struct {
 	process *process.Process
 }
 
-// syncPods starts the programs of Deployments that exist, stops the others, and restarts those whose arguments have changed.
+// syncPods starts the programs of existing Deployments, stops the others, and restarts programs with changed arguments.
 func (e *env) syncPods(t *testing.T) {
 	t.Helper()
 	for _, p := range e.pods {

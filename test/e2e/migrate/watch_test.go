@@ -30,7 +30,7 @@ type watch struct {
 	faults []string
 }
 
-// look is what a watch sees at once.
+// look is what a watch sees at one moment.
 type look struct {
 	replicas      int
 	hpas          []string // those that scale the NodeSet

@@ -26,7 +26,7 @@ type chartObject struct {
 func TestChartsShipDashboardsAndRules(t *testing.T) {
 	all := len(allDashboards(t))
 	for chart, want := range map[string]struct{ dashboards, rules int }{
-		"slurm-exporter": {all - 1, 2}, // without that of NodeSets
+		"slurm-exporter": {all - 1, 2}, // without the dashboard of NodeSets
 		"slurm-metrics":  {all, 3},
 	} {
 		t.Run(chart, func(t *testing.T) {

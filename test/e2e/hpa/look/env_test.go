@@ -80,7 +80,7 @@ func newEnv(t *testing.T) *env {
 	return s
 }
 
-// close ends what was started.
+// close stops the started programs.
 func (s *env) close(t *testing.T) {
 	if s.loop != nil {
 		if err := s.loop.Close(); err != nil {

@@ -61,8 +61,8 @@ func (s *env) scaleToZero(t *testing.T) {
 	}
 }
 
-// startOperator starts slurm-operator for a NodeSet of its own, waits until it has created the
-// workers, and returns the address of its metrics.
+// startOperator starts slurm-operator for its own NodeSet, waits until it has created the workers, and returns the
+// address of its metrics.
 func (s *env) startOperator(t *testing.T, dir string) string {
 	t.Helper()
 	kube := s.loop.Kube

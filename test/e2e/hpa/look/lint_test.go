@@ -195,9 +195,9 @@ func readFile(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestPanelsThatSumOrJoinAreTested compares the expressions in panels.test.yaml, which promtool tests, with those of
-// the dashboards: sums over the range, where a mean times the range would count time without data, and joins with the
-// jobs that dcgm-exporter knows. Panels of other metrics of dcgm-exporter have the same join.
+// TestPanelsThatSumOrJoinAreTested compares the expressions in panels.test.yaml, which promtool tests, with the dashboards' expressions. It
+// covers sums over the range, because a mean times the range would count time without data. It also covers joins with the jobs that
+// dcgm-exporter knows; panels of other dcgm-exporter metrics have the same join.
 func TestPanelsThatSumOrJoinAreTested(t *testing.T) {
 	tests := readFile(t, filepath.Join(root, "dashboards", "rules", "tests", "panels.test.yaml"))
 	day := strings.NewReplacer("$__rate_interval", "1m", "$__range", "1d", "$cluster", ".*", "$namespace", ".*",

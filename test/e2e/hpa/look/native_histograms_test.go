@@ -18,8 +18,8 @@ const waits = "slurm_job_start_wait_seconds"
 // quantiles are those that are compared.
 var quantiles = []string{"0.5", "0.9", "0.99"}
 
-// TestNativeHistogramsAgreeWithClassicOnes scrapes an exporter of a simulated cluster by two servers, of which one takes native
-// histograms and the other one text.
+// TestNativeHistogramsAgreeWithClassicOnes scrapes an exporter of a simulated cluster by two servers: one takes native histograms, the
+// other one text.
 func TestNativeHistogramsAgreeWithClassicOnes(t *testing.T) {
 	dir := t.TempDir()
 	address := process.FreeAddress(t)

@@ -28,7 +28,7 @@ type ControlPlane struct {
 
 	dir     string
 	objects dynamic.Interface
-	closers []func() error // end what was started, in order of the starts
+	closers []func() error // stop the started programs, in order of their start
 }
 
 // NewControlPlane starts a control plane with the CRDs of the chart.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Fault is what a Proxy does with requests.
+// Fault is a Proxy's treatment of requests.
 type Fault int32
 
 // The faults.

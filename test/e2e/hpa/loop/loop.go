@@ -43,8 +43,8 @@ type Config struct {
 	SyncPeriod time.Duration
 	// Kube contains further settings of the control plane.
 	Kube realkube.Config
-	// SlurmURL returns the URL that the adapter uses, given that of slurmrestd. Tests return the
-	// URL of a proxy that injects faults. nil means the URL of slurmrestd.
+	// SlurmURL returns the URL that the adapter uses instead of slurmrestd's own. Tests return the URL of a proxy that
+	// injects faults. nil keeps slurmrestd's URL.
 	SlurmURL func(url string) string
 }
 
@@ -98,7 +98,7 @@ func (c Config) adapterFlags() []string {
 	return flags
 }
 
-// RestartAdapter starts a replica on the port of one that has ended.
+// RestartAdapter starts a replica on the port of an ended one.
 func (l *Loop) RestartAdapter(ctx context.Context, gone *Adapter) error {
 	_, err := l.StartAdapter(ctx, gone.Port, l.config.adapterFlags()...)
 	return err

@@ -68,8 +68,8 @@ func TestReplicasDoNotMoveDuringOutages(t *testing.T) {
 	awaitReplicas(t, l, 2, loop.MaxRecoveryTime+slack)
 }
 
-// testOutage checks that during an outage the metric is an error, the replicas stay and the HPA's
-// conditions contain the reason, and that everything works afterwards.
+// testOutage checks an outage: the metric is an error, the replicas stay, and the HPA's conditions contain the reason.
+// Everything works afterwards.
 func testOutage(t *testing.T, l *loop.Loop, replicas int, begin, end func()) {
 	t.Helper()
 	begin()

@@ -22,7 +22,7 @@ func (s *kubeEnv) startAdapter(t *testing.T, args ...string) adapter {
 	return s.startAdapterAt(t, process.FreePort(t), args...)
 }
 
-// startAdapterAt starts an adapter that serves the API at a port. The API server uses the one that was started last.
+// startAdapterAt starts an adapter that serves the API at a port. The API server uses the last started adapter.
 func (s *kubeEnv) startAdapterAt(t *testing.T, secure int, args ...string) adapter {
 	t.Helper()
 	metrics := process.FreeAddress(t)

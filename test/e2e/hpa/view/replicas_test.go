@@ -256,7 +256,7 @@ func transportOf(t *testing.T, config *rest.Config) http.RoundTripper {
 	return transport
 }
 
-// follower is what a client knows of jobs.
+// follower is a client's view of jobs.
 type follower struct {
 	events, equal atomic.Int32
 
