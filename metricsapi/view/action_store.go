@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -32,7 +34,10 @@ type actionStore[T any] struct {
 	mayActOn func(ctx context.Context, h ClusterRef) (bool, error)
 }
 
-var _ rest.NamedCreater = (*actionStore[slurm.Job])(nil)
+var (
+	_ rest.NamedCreater                   = (*actionStore[slurm.Job])(nil)
+	_ rest.SubresourceObjectMetaPreserver = (*subresourceStorage)(nil)
+)
 
 // actions returns the storage of each action, by subresource. It is empty if actions are disabled.
 func (v *View) actions(a authorizer.Authorizer) map[string]rest.Storage {
@@ -62,6 +67,11 @@ func (s *subresourceStorage) New() runtime.Object { return &v1alpha1.SlurmAction
 // Destroy implements rest.Storage; there is nothing to release.
 func (s *subresourceStorage) Destroy() {}
 
+// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate implements rest.SubresourceObjectMetaPreserver: the UID counts.
+func (s *subresourceStorage) PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() bool {
+	return true
+}
+
 // Create implements rest.NamedCreater.
 func (s *subresourceStorage) Create(ctx context.Context, name string, o runtime.Object, check rest.ValidateObjectFunc,
 	opts *metav1.CreateOptions) (runtime.Object, error) {
@@ -84,7 +94,10 @@ func (s *actionStore[T]) Create(ctx context.Context, name string, o runtime.Obje
 			return nil, err
 		}
 	}
-	p, record, err := s.find(ctx, name)
+	if in.Name != "" && in.Name != name {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the name of the SlurmAction is %q, and the one of the path %q", in.Name, name))
+	}
+	p, record, err := s.findTarget(ctx, name, in.UID)
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +118,33 @@ func (s *actionStore[T]) Create(ctx context.Context, name string, o runtime.Obje
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.ref.Namespace, Name: name}, Spec: in.Spec}
 	out.Status.Message = a.Message()
 	return out, nil
+}
+
+// findTarget returns the newest record of an object that the user may see, and its cluster. If a UID is given, the object must have it:
+// the user has seen that object. Without one the name must be of one object only.
+func (s *actionStore[T]) findTarget(ctx context.Context, name string, uid types.UID) (*clusterRecords[T], *T, error) {
+	f, err := s.timeline.refresh()
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := s.findMatches(ctx, f, name, math.MaxInt)
+	if err != nil {
+		return nil, nil, err
+	}
+	conflict := func(why refusal) error { return apierrors.NewConflict(v1alpha1.Resource(s.resource.plural), name, why) }
+	if uid == "" {
+		if len(found) > 1 {
+			return nil, nil, conflict(refusal(fmt.Sprintf("objects of the clusters %s and %s have this name: set metadata.uid",
+				found[0].cluster.ref, found[1].cluster.ref)))
+		}
+		return found[0].cluster, found[0].record, nil
+	}
+	for _, m := range found {
+		if object, ok := s.resource.newObject(m.cluster.placement(0), m.record).(metav1.Object); ok && object.GetUID() == uid {
+			return m.cluster, m.record, nil
+		}
+	}
+	return nil, nil, conflict("no object with this name has the UID " + refusal(uid) + " any more: look again")
 }
 
 // checkOwner returns a Forbidden error unless the job is the user's own or the user may act on all jobs. A user who may not do that can

@@ -17,7 +17,12 @@ import (
 // postAs sends an action as a user and returns the status and the body.
 func postAs(t *testing.T, server *httptest.Server, who, path, spec string) (int, string) {
 	t.Helper()
-	body := `{"apiVersion": "view.slinky.slurm.net/v1alpha1", "kind": "SlurmAction", "spec": ` + spec + `}`
+	return postBodyAs(t, server, who, path, `{"apiVersion": "view.slinky.slurm.net/v1alpha1", "kind": "SlurmAction", "spec": `+spec+`}`)
+}
+
+// postBodyAs sends a body as a user and returns the status and the body of the answer.
+func postBodyAs(t *testing.T, server *httptest.Server, who, path, body string) (int, string) {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
 		server.URL+"/apis/view.slinky.slurm.net/v1alpha1/namespaces/team-a/"+path, strings.NewReader(body))
 	if err != nil {
@@ -122,5 +127,68 @@ func TestActionsAreOffByDefault(t *testing.T) {
 	server := serverOf(t, New(newDirectory(sourceOf(clusterRef("team-a", "alpha"), 1, newNode("n1", "IDLE"))), Config{Now: noon}))
 	if status, body := postAs(t, server, "root", "slurmnodes/alpha.n1/drain", `{"reason": "disk"}`); status != 404 {
 		t.Errorf("it is %d: %s", status, body)
+	}
+}
+
+// TestANameOfSeveralObjects: Kubernetes allows dots in the names of clusters, and Slurm in those of nodes.
+func TestANameOfSeveralObjects(t *testing.T) {
+	asked := ""
+	server := serverOf(t, New(newDirectory(sourceOf(clusterRef("team-a", "a"), 1, newNode("b.c", "IDLE")),
+		sourceOf(clusterRef("team-a", "a.b"), 1, newNode("c", "IDLE"), newNode("d", "IDLE"))),
+		Config{Now: noon, Act: func(_ context.Context, a Action) error {
+			asked += a.Message() + " of " + a.Cluster.String()
+			return nil
+		}}))
+	uid := func(cluster, node string) string {
+		return string(uidOf("Cluster", "team-a", cluster, "SlurmNode", node, "0"))
+	}
+	for _, tc := range []struct {
+		name, object, meta string
+		status             int
+		asked, text        string
+	}{
+		{"without a UID", "a.b.c", ``, 409, "", "the clusters team-a/a and team-a/a.b have this name: set metadata.uid"},
+		{"of the first cluster", "a.b.c", uid("a", "b.c"), 201, "drain node b.c of team-a/a", ""},
+		{"of the second cluster", "a.b.c", uid("a.b", "c"), 201, "drain node c of team-a/a.b", ""},
+		{"of neither", "a.b.c", uid("a.b", "d"), 409, "", "any more: look again"},
+		{"a name of one object", "a.b.d", ``, 201, "drain node d of team-a/a.b", ""},
+		{"one object with another UID", "a.b.d", uid("a.b", "c"), 409, "", "any more: look again"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			asked = ""
+			status, body := postBodyAs(t, server, "root", "slurmnodes/"+tc.object+"/drain", fmt.Sprintf(
+				`{"apiVersion": "view.slinky.slurm.net/v1alpha1", "kind": "SlurmAction", "metadata": {"uid": %q}, "spec": {"reason": "disk"}}`, tc.meta))
+			if status != tc.status || asked != tc.asked || !strings.Contains(body, tc.text) {
+				t.Errorf("it is %d, asks %q and says %s, want %d and %q", status, asked, body, tc.status, tc.asked)
+			}
+		})
+	}
+}
+
+func TestOddBodiesOfActions(t *testing.T) {
+	const head = `{"apiVersion": "view.slinky.slurm.net/v1alpha1", "kind": "SlurmAction"`
+	for _, tc := range []struct {
+		name, path, body string
+		status           int
+	}{
+		{"another name than the path", "slurmnodes/alpha.n1/drain", head + `, "metadata": {"name": "alpha.n2"}, "spec": {"reason": "x"}}`, 400},
+		{"another namespace than the path", "slurmnodes/alpha.n1/drain", head + `, "metadata": {"namespace": "b"}, "spec": {"reason": "x"}}`, 400},
+		{"the name of the path", "slurmnodes/alpha.n1/drain", head + `, "metadata": {"name": "alpha.n1"}, "spec": {"reason": "x"}}`, 201},
+		{"another kind", "slurmnodes/alpha.n1/drain", `{"apiVersion": "view.slinky.slurm.net/v1alpha1", "kind": "SlurmNode"}`, 400},
+		{"no JSON", "slurmnodes/alpha.n1/drain", `reason=disk`, 400},
+		{"nothing", "slurmjobs/alpha.7/cancel", ``, 400},
+		{"a list", "slurmjobs/alpha.7/cancel", `[]`, 400},
+		{"an unknown field, strictly", "slurmjobs/alpha.7/cancel?fieldValidation=Strict", head + `, "spec": {"task": 3}}`, 400},
+		{"a task that is no number", "slurmjobs/alpha.7/cancel", head + `, "spec": {"arrayTaskID": "3"}}`, 400},
+		{"a task of a node", "slurmnodes/alpha.n1/drain", head + `, "spec": {"reason": "x", "arrayTaskID": 3}}`, 409},
+		{"a task of a job that is no array", "slurmjobs/alpha.7/cancel", head + `, "spec": {"arrayTaskID": 3}}`, 409},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			server, asked := actionServer(t, nil)
+			status, body := postBodyAs(t, server, "root", tc.path, tc.body)
+			if status != tc.status || (len(*asked) > 0) != (tc.status == 201) {
+				t.Errorf("it is %d, asks %q and says %s, want %d", status, *asked, body, tc.status)
+			}
+		})
 	}
 }

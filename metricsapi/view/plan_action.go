@@ -26,6 +26,8 @@ type Action struct {
 	Job *slurm.Job
 	// Reason is the reason of a drain, with the user.
 	Reason string
+	// Ended is the reason, in the record that the user saw, for which a node that is resumed was drained or down.
+	Ended string
 }
 
 // Message says what slurmctld was asked to do.
@@ -50,6 +52,8 @@ func planNodeAction(verb, user string, spec v1alpha1.SlurmActionSpec, n *slurm.N
 	a := Action{Verb: verb, User: user, Node: n.Name}
 	drained := n.State.Has(slurm.NodeDrain)
 	switch {
+	case spec.ArrayTaskID != nil:
+		return a, refusal("a node has no tasks: remove arrayTaskID")
 	case n.State.Base == slurm.NodeFuture:
 		return a, refusal("the node does not exist yet: it is FUTURE")
 	case verb == v1alpha1.ActionResume && strings.HasPrefix(n.Reason, v1beta1.DrainReasonPrefix):
@@ -57,6 +61,7 @@ func planNodeAction(verb, user string, spec v1alpha1.SlurmActionSpec, n *slurm.N
 	case verb == v1alpha1.ActionResume && !drained && n.State.Base != slurm.NodeDown && !n.State.Has(slurm.NodeFail):
 		return a, refusal("the node is neither drained nor down")
 	case verb == v1alpha1.ActionResume:
+		a.Ended = n.Reason
 		return a, nil
 	case drained:
 		return a, refusal(fmt.Sprintf("the node is drained already: %s (%s)", n.Reason, n.ReasonBy))
@@ -76,9 +81,13 @@ func planNodeAction(verb, user string, spec v1alpha1.SlurmActionSpec, n *slurm.N
 	return a, nil
 }
 
-// Recheck returns an error if the action on a node is no longer possible, according to a newer record of the node.
+// Recheck returns an error if the action on a node is no longer possible, according to a newer record of the node. A drain that the user
+// did not see stays.
 func (a Action) Recheck(n *slurm.Node) error {
-	_, err := planNodeAction(a.Verb, a.User, v1alpha1.SlurmActionSpec{Reason: a.Verb}, n)
+	newer, err := planNodeAction(a.Verb, a.User, v1alpha1.SlurmActionSpec{Reason: a.Verb}, n)
+	if err == nil && newer.Ended != a.Ended {
+		return refusal(fmt.Sprintf("the node has another reason since: %s (%s)", n.Reason, n.ReasonBy))
+	}
 	return err
 }
 
@@ -102,27 +111,16 @@ func IsRefusal(err error) bool {
 // planJobAction returns the action on a job, or a refusal. The ID names one job or one task: the ID of an array would name all of
 // its tasks, and the ID of a component all of a heterogeneous job.
 func planJobAction(verb, user string, spec v1alpha1.SlurmActionSpec, j *slurm.Job) (Action, error) {
-	a := Action{Verb: verb, User: user, JobID: slurm.Num(uint64(j.ID)).String(), Job: j}
-	array := slurm.Num(uint64(j.ArrayJobID)).String()
-	task, split := j.ArrayTaskID.Value()
+	a := Action{Verb: verb, User: user, Job: j}
 	switch {
 	case j.HetJobID != 0:
 		return a, refusal("the job is a part of a heterogeneous job, of which Slurm ends all parts")
 	case j.State.Base.Finished():
 		return a, refusal("the job has ended")
-	case j.IsArray() && split:
-		a.JobID = array + "_" + slurm.Num(task).String()
-	case j.IsArray() && spec.ArrayTaskID == nil:
-		return a, refusal("the record stands for the tasks " + j.ArrayTasks + ": name one of them in arrayTaskID")
-	case j.IsArray():
-		wanted := slurm.Num(uint64(max(0, *spec.ArrayTaskID))).String()
-		if *spec.ArrayTaskID < 0 || !slurm.HasArrayTask(j.ArrayTasks, uint64(*spec.ArrayTaskID)) {
-			return a, refusal("the task " + wanted + " is not one of " + j.ArrayTasks)
-		}
-		a.JobID = array + "_" + wanted
 	}
-	if split && spec.ArrayTaskID != nil && uint64(max(0, *spec.ArrayTaskID)) != task {
-		return a, refusal("the record is task " + slurm.Num(task).String())
+	var err error
+	if a.JobID, err = chooseTask(spec.ArrayTaskID, j); err != nil {
+		return a, err
 	}
 	held := j.Hold || j.Priority == slurm.Num(0)
 	switch {
@@ -134,4 +132,25 @@ func planJobAction(verb, user string, spec v1alpha1.SlurmActionSpec, j *slurm.Jo
 		return a, refusal("the job is not held")
 	}
 	return a, nil
+}
+
+// chooseTask returns the ID of a job, or of the wanted task of an array, as scontrol writes it.
+func chooseTask(wanted *int64, j *slurm.Job) (string, error) {
+	array := slurm.Num(uint64(j.ArrayJobID)).String()
+	task, split := j.ArrayTaskID.Value()
+	switch {
+	case !j.IsArray() && wanted != nil:
+		return "", refusal("the job is no array: remove arrayTaskID")
+	case !j.IsArray():
+		return slurm.Num(uint64(j.ID)).String(), nil
+	case split && wanted != nil && (*wanted < 0 || uint64(*wanted) != task):
+		return "", refusal("the record is task " + slurm.Num(task).String())
+	case split:
+		return array + "_" + slurm.Num(task).String(), nil
+	case wanted == nil:
+		return "", refusal("the record stands for the tasks " + j.ArrayTasks + ": name one of them in arrayTaskID")
+	case *wanted < 0 || !slurm.HasArrayTask(j.ArrayTasks, uint64(*wanted)):
+		return "", refusal(fmt.Sprintf("the task %d is not one of %s", *wanted, j.ArrayTasks))
+	}
+	return array + "_" + slurm.Num(uint64(*wanted)).String(), nil
 }

@@ -59,6 +59,9 @@ func TestPlanJobActionNamesOneJobOnly(t *testing.T) {
 		{"a negative task", "cancel", task(-1), func(j *slurm.Job) { j.ArrayJobID, j.ArrayTasks = 7, "0-9" }, "is not one of"},
 		{"another task than the record", "cancel", task(4), func(j *slurm.Job) { j.ArrayJobID, j.ArrayTaskID = 7, slurm.Num(3) },
 			"the record is task 3"},
+		{"a negative task of the record of task 0", "cancel", task(-1), func(j *slurm.Job) { j.ArrayJobID, j.ArrayTaskID = 7, slurm.Num(0) },
+			"the record is task 0"},
+		{"a task of a job that is no array", "cancel", task(3), func(*slurm.Job) {}, "the job is no array"},
 		{"a component", "cancel", nil, func(j *slurm.Job) { j.HetJobID = 7 }, "a part of a heterogeneous job"},
 		{"a job that has ended", "cancel", nil, func(j *slurm.Job) { j.State.Base = slurm.JobFailed }, "the job has ended"},
 		{"a pending job is held", "hold", nil, func(*slurm.Job) {}, "7"},
@@ -102,6 +105,37 @@ func TestAJobThatGotTheIDOfAnotherIsLeftAlone(t *testing.T) {
 			err := Action{Verb: "cancel", JobID: "7", Job: job(7, 100, 1000)}.RecheckJob(tc.newer)
 			if IsRefusal(err) != tc.isRefused || (err != nil) != tc.isRefused {
 				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+func TestANodeIsReadAgainBeforeTheAction(t *testing.T) {
+	node := func(states, reason string) *slurm.Node {
+		return &slurm.Node{Name: "n1", State: slurm.ParseNodeState(strings.Split(states, "+")...), Reason: reason, ReasonBy: "bob"}
+	}
+	for _, tc := range []struct {
+		name, verb   string
+		seen, newer  *slurm.Node
+		wantedReason string
+	}{
+		{"a drain", "drain", node("IDLE", ""), node("MIXED", ""), ""},
+		{"a drain that somebody else was faster with", "drain", node("IDLE", ""), node("IDLE+DRAIN", "fire"), "is drained already: fire (bob)"},
+		{"a resume", "resume", node("IDLE+DRAIN", "disk"), node("IDLE+DRAIN", "disk"), ""},
+		{"a resume of a node that returned by itself", "resume", node("DOWN", "disk"), node("IDLE", ""), "neither drained nor down"},
+		{"a resume of a node that somebody else has drained since", "resume", node("IDLE+DRAIN", "disk"), node("IDLE+DRAIN", "fire"),
+			"has another reason since: fire (bob)"},
+		{"a resume of a node that the operator has drained since", "resume", node("DOWN", "disk"), node("IDLE+DRAIN", "slurm-operator: scale-in"),
+			"ends the drain itself"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a, err := planNodeAction(tc.verb, "alice", v1alpha1.SlurmActionSpec{Reason: "x"}, tc.seen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = a.Recheck(tc.newer)
+			if (err == nil) != (tc.wantedReason == "") || err != nil && (!IsRefusal(err) || !strings.Contains(err.Error(), tc.wantedReason)) {
+				t.Errorf("Recheck = %v, want %q", err, tc.wantedReason)
 			}
 		})
 	}

@@ -157,38 +157,49 @@ func (s *store[T]) Get(ctx context.Context, name string, _ *metav1.GetOptions) (
 	return s.resource.newObject(p.placement(s.timeline.versionOfState(f)), t), nil
 }
 
-// find returns the newest record of an object that the user may see.
-func (s *store[T]) find(ctx context.Context, name string) (*clusterRecords[T], *T, error) {
-	f, err := s.timeline.refresh()
+// findIn returns the record of an object that the user may see, and its cluster.
+func (s *store[T]) findIn(ctx context.Context, f *frame[T], name string) (*clusterRecords[T], *T, error) {
+	found, err := s.findMatches(ctx, f, name, 1)
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.findIn(ctx, f, name)
+	return found[0].cluster, found[0].record, nil
 }
 
-// findIn returns the record of an object that the user may see, and its cluster.
-func (s *store[T]) findIn(ctx context.Context, f *frame[T], name string) (*clusterRecords[T], *T, error) {
+// findMatches returns at most limit records with an object's name that the user may see, or a NotFound error. Records of several
+// clusters have the same name if one of the names begins with the other: a.b.c is node b.c of cluster a, or node c of cluster a.b.
+func (s *store[T]) findMatches(ctx context.Context, f *frame[T], name string, limit int) ([]match[T], error) {
 	namespace := request.NamespaceValue(ctx)
+	var found []match[T]
 	for _, p := range f.clusters {
 		if p.ref.Namespace != namespace || len(name) <= len(p.prefix) || name[:len(p.prefix)] != p.prefix {
 			continue
 		}
 		only := func(h ClusterRef) bool { return h == p.ref }
 		if err := s.checkFresh(only); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		v, err := s.viewer(ctx, f, only)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
+		hidden := true
 		for _, t := range findByName(s.resource, p, p.records, name) {
 			if s.sees(v, p, t) {
-				return p, t, nil
+				found, hidden = append(found, match[T]{p, t}), false
 			}
 		}
-		s.warn(ctx, v)
+		if len(found) >= limit {
+			return found, nil
+		}
+		if hidden {
+			s.warn(ctx, v)
+		}
 	}
-	return nil, nil, apierrors.NewNotFound(v1alpha1.Resource(s.resource.plural), name)
+	if len(found) == 0 {
+		return nil, apierrors.NewNotFound(v1alpha1.Resource(s.resource.plural), name)
+	}
+	return found, nil
 }
 
 // warn adds a warning to the response if jobs are hidden. kubectl prints it.

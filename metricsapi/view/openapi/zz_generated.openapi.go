@@ -143,7 +143,7 @@ func schema_slurmtide_metricsapi_view_v1alpha1_SlurmAction(ref common.ReferenceC
 					},
 					"metadata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "metadata is the object's metadata; only the name of the node or job counts.",
+							Description: "metadata is the metadata of the node or job. If uid is set, the action is refused unless the node or job has it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1.ObjectMeta{}.OpenAPIModelName()),
 						},

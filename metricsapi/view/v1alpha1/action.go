@@ -23,7 +23,7 @@ const VerbActAll = "actall"
 type SlurmAction struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the object's metadata; only the name of the node or job counts.
+	// metadata is the metadata of the node or job. If uid is set, the action is refused unless the node or job has it.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
