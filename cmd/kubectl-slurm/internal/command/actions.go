@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,8 +18,9 @@ import (
 
 // actionTarget is an object of the view to act on.
 type actionTarget struct {
-	resource, namespace, object, shown string
-	spec                               view.SlurmActionSpec
+	object observe.Object
+	shown  string
+	spec   view.SlurmActionSpec
 }
 
 // actionNote is a paragraph in the help of each action.
@@ -112,7 +114,7 @@ func (s *session) act(ctx context.Context, p *recordPlace, verb string,
 	}
 	var failed []error
 	for _, t := range targets {
-		_, err := api.Act(ctx, t.resource, t.namespace, t.object, verb, t.spec)
+		_, err := api.Act(ctx, t.object, verb, t.spec)
 		if err != nil {
 			failed = append(failed, actError(verb, t, err))
 			continue
@@ -125,10 +127,16 @@ func (s *session) act(ctx context.Context, p *recordPlace, verb string,
 // actError explains an error of an action.
 func actError(verb string, t actionTarget, err error) error {
 	text := observe.ServerMessage(err)
-	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+	if (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)) && !namesObject(err) {
 		text = "the adapter serves no actions; see view.actions.enabled of the chart slurm-metrics"
 	}
 	return fmt.Errorf("%s: %s: %s", t.shown, verb, text)
+}
+
+// namesObject reports whether an error is about an object, such as one that no longer exists, and not about its resource.
+func namesObject(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name != ""
 }
 
 func findNodeTargets(ctx context.Context, api *observe.API, a *tableRequest, words []string, spec view.SlurmActionSpec) (
@@ -142,14 +150,21 @@ func findNodeTargets(ctx context.Context, api *observe.API, a *tableRequest, wor
 		return nil, wrapReadError(observe.View, err)
 	}
 	var out []actionTarget
-	for _, name := range names {
+	for k, name := range names {
+		if slices.Contains(names[:k], name) {
+			continue
+		}
 		before := len(out)
 		for i := range nodes {
 			if n := &nodes[i]; n.Spec.Name == name && a.inCluster(n.Spec.Cluster.Name) {
-				out = append(out, actionTarget{view.Nodes, n.Namespace, n.Name, "node " + name, spec})
+				out = append(out, actionTarget{observe.Object{Resource: view.Nodes, Namespace: n.Namespace, Name: n.Name, UID: n.UID}, "node " + name, spec})
 			}
 		}
-		if len(out) > before+1 {
+		switch len(out) - before {
+		case 1:
+		case 0:
+			return nil, fmt.Errorf("node %s no longer exists", name)
+		default:
 			return nil, fmt.Errorf("several clusters have a node %s: select one with --namespace and --cluster", name)
 		}
 	}
@@ -158,12 +173,15 @@ func findNodeTargets(ctx context.Context, api *observe.API, a *tableRequest, wor
 
 func findJobTargets(ctx context.Context, api *observe.API, a *tableRequest, ids []string) ([]actionTarget, error) {
 	var out []actionTarget
-	for _, id := range ids {
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			continue
+		}
 		j, err := findJob(ctx, api, a.scope.Namespace, a.cluster, id)
 		if err != nil {
 			return nil, err
 		}
-		t := actionTarget{view.Jobs, j.Namespace, j.Name, "job " + id, view.SlurmActionSpec{}}
+		t := actionTarget{observe.Object{Resource: view.Jobs, Namespace: j.Namespace, Name: j.Name, UID: j.UID}, "job " + id, view.SlurmActionSpec{}}
 		// The ID of an array is also the ID of one of its records, which the user did not name.
 		_, task, isTask := strings.Cut(id, "_")
 		if j.Spec.ArrayJobID != 0 && !isTask && strconv.FormatInt(j.Spec.ArrayJobID, 10) == id {

@@ -16,6 +16,9 @@ func TestActionsAreRequestsToTheView(t *testing.T) {
 		{"a resume, by the pod", "resume worker-0", places + "slurmnodes/main.gpu-0/resume", `"spec":{}`, "node gpu-0: resume requested\n"},
 		{"a job", "cancel 7", places + "slurmjobs/main.7/cancel", `"spec":{}`, "job 7: cancel requested\n"},
 		{"a hold", "hold 7", places + "slurmjobs/main.7/hold", `"spec":{}`, "job 7: hold requested\n"},
+		{"a node named twice, by its pod", "resume gpu-0 worker-0", places + "slurmnodes/main.gpu-0/resume", `"spec":{}`,
+			"node gpu-0: resume requested\n"},
+		{"a job named twice", "cancel 7 7", places + "slurmjobs/main.7/cancel", `"metadata":{"uid":"uid-of-main"}`, "job 7: cancel requested\n"},
 		{"a release", "release 7", places + "slurmjobs/main.7/release", `"spec":{}`, "job 7: release requested\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -61,5 +64,17 @@ func TestActionsSayWhatIsWrong(t *testing.T) {
 		if _, err := s.run(t, strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: the error is %v, want %q", args, err, want)
 		}
+	}
+}
+
+func TestAnObjectThatIsGoneIsNotAMissingAction(t *testing.T) {
+	s := newPromptServer(t)
+	s.act = func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,`+
+			`"message":"slurmjobs.view.slinky.slurm.net \"main.7\" not found","details":{"name":"main.7","kind":"slurmjobs"}}`)
+	}
+	if _, err := s.run(t, "cancel", "7", "--cluster=main"); err == nil || !strings.Contains(err.Error(), `"main.7" not found`) {
+		t.Errorf("the error is %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 	view "github.com/slurmtide/slurmtide/metricsapi/view/v1alpha1"
@@ -41,7 +42,9 @@ func newPromptServer(t *testing.T) *promptServer {
 		j := &slurm.Job{ID: 7, Name: "train", Partition: "gpu", State: slurm.ParseJobState("RUNNING"), Nodes: "gpu-0",
 			NodeCount: slurm.Num(1)}
 		j.EditOwner(func(o *slurm.JobOwner) { o.UserName, o.UserID = "alice", 3001 })
-		jobs.Items = append(jobs.Items, *convert.JobObject(meta(cluster+".7"), ref, j))
+		m := meta(cluster + ".7")
+		m.UID = types.UID("uid-of-" + cluster)
+		jobs.Items = append(jobs.Items, *convert.JobObject(m, ref, j))
 		n := &slurm.Node{Name: "gpu-0", State: slurm.ParseNodeState("MIXED"), Partitions: []string{"gpu"}, Version: "26.05.5"}
 		nodes.Items = append(nodes.Items, *convert.NodeObject(meta(cluster+".gpu-0"), ref, n))
 		p := &slurm.Partition{Name: "gpu", State: slurm.PartitionUp, MaxTime: slurm.Infinite(), Position: 1}
