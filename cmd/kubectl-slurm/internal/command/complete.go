@@ -8,6 +8,7 @@ import (
 
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/observe"
 	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/records"
+	"github.com/slurmtide/slurmtide/cmd/kubectl-slurm/internal/table"
 	"github.com/slurmtide/slurmtide/metricsapi/view/convert"
 )
 
@@ -67,7 +68,7 @@ func (s *session) completeJobs(cmd *cobra.Command, _ []string, _ string) ([]stri
 		jobs, _ := api.Jobs(ctx, observe.Scope{Namespace: namespace})
 		out := make([]string, len(jobs))
 		for i := range jobs {
-			out[i] = records.JobID(convert.JobRecord(&jobs[i])) + "\t" + jobs[i].Spec.Name
+			out[i] = records.JobID(convert.JobRecord(&jobs[i])) + "\t" + table.Clean(jobs[i].Spec.Name)
 		}
 		return out
 	})

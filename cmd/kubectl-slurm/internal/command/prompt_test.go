@@ -130,6 +130,7 @@ func TestWrongNamesAreErrors(t *testing.T) {
 		{[]string{"queue", "--cluster=test", "-w", "worker-0"}, "node worker-0 does not exist"}, // it is a pod of main
 		{[]string{"queue", "-w", "gpu-[0"}, "reading the node list"},
 		{[]string{"queue", "-t", "waiting"}, "unknown job state waiting"},
+		{[]string{"queue", "-j", "abc"}, `"abc" is not a job ID`},
 		{[]string{"queue", "gpu"}, "takes no arguments"},
 		{[]string{"top", "jobs", "--watch", "--interval=0s"}, "--interval must be at least 1s"},
 		{[]string{"queue", "--sort-by=n"}, "unknown column"},

@@ -42,6 +42,9 @@ table each. The command needs the view.
 			if err != nil {
 				return err
 			}
+			if q.ids, err = queue.ParseIDs(q.ids); err != nil {
+				return err
+			}
 			return s.printTable(cmd.Context(), f, rowNoun{plural: "jobs", singular: "job", finished: "-t all"}, nil, q.reader(states))
 		},
 	}
@@ -55,7 +58,7 @@ table each. The command needs the view.
 		"States to show, such as PD or running, or all. Default: all but finished jobs")
 	flags.StringArrayVarP(&q.nodes, "nodelist", "w", nil,
 		"Nodes whose jobs to show: a hostlist such as gpu-[0-3], or names of pods")
-	flags.StringSliceVarP(&q.ids, "job", "j", nil, "IDs of jobs to show")
+	flags.StringArrayVarP(&q.ids, "job", "j", nil, "IDs of jobs to show, such as 7, 7_3, 7_[4-9] or 8+1, with commas between them")
 	flags.BoolVar(&q.start, "start", false, "Show when slurmctld expects pending jobs to start")
 	registerCompletion(cmd, "states", queue.StateNames()...)
 	registerColumns(cmd, queue.Table(queue.ByPartition, nil).ColumnNames())

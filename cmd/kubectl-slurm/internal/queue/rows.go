@@ -27,6 +27,7 @@ type Row struct {
 	State     string `json:"state"`
 	Time      string `json:"time"`
 	StartTime string `json:"startTime"`
+	// Nodes is the number of nodes as squeue prints it, or empty if it is unknown.
 	Nodes     string `json:"nodes"`
 	Scheduled string `json:"scheduledNodes,omitempty"`
 	Where     string `json:"nodeListOrReason"`
@@ -66,8 +67,8 @@ func Rows(now time.Time, zone *time.Location, order Order, f *Filter, jobs []vie
 }
 
 func newRow(now time.Time, zone *time.Location, v *view.SlurmJob, j *slurm.Job) Row {
-	nodes := "<unknown>"
-	if n, ok := j.NodeCount.Value(); ok {
+	nodes := ""
+	if n, known := j.NodeCount.Value(); known {
 		nodes = records.FormatCount(n)
 	}
 	priority, _ := j.Priority.Value()
@@ -87,7 +88,7 @@ type Filter struct {
 	States []slurm.JobState
 	// Nodes are the names of nodes.
 	Nodes []string
-	// IDs are job IDs as squeue prints them.
+	// IDs are job IDs of ParseIDs.
 	IDs []string
 	// hosts are the names of each hostlist.
 	hosts map[string]map[string]bool
@@ -100,7 +101,7 @@ func (f *Filter) Selects(j *slurm.Job) bool {
 			slices.Contains(f.Users, strconv.FormatUint(uint64(j.UserID()), 10))) &&
 		(len(f.Partitions) == 0 || slices.ContainsFunc(f.Partitions, func(p string) bool { return slices.Contains(j.Partitions(), p) })) &&
 		(len(f.Nodes) == 0 || f.hasNode(j.Nodes)) &&
-		(len(f.IDs) == 0 || slices.ContainsFunc(f.IDs, func(id string) bool { return records.HasID(j, id) }))
+		(len(f.IDs) == 0 || slices.ContainsFunc(f.IDs, func(id string) bool { return records.HasID(j, id) || isInRange(j, id) }))
 }
 
 func (f *Filter) selectsState(s slurm.JobState) bool {

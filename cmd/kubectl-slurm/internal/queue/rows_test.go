@@ -116,6 +116,8 @@ func TestFilter(t *testing.T) {
 		{"another user", Filter{Users: []string{"bob"}}, ""},
 		{"an array", Filter{IDs: []string{"1"}}, "1_[3-9%2] 1_1"},
 		{"a task that is not split off", Filter{IDs: []string{"1_5", "1_2"}}, "1_[3-9%2]"},
+		{"tasks as squeue prints them, split off or not", Filter{IDs: []string{"1_[3-9%2]"}}, "1_[3-9%2]"},
+		{"a range of tasks that are split off", Filter{IDs: []string{"1_[1-2]"}}, "1_1"},
 		{"a component of a heterogeneous job", Filter{IDs: []string{"10+0"}}, "10+0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -137,9 +139,34 @@ func TestAnUnknownStateIsAnErrorThatListsTheStates(t *testing.T) {
 	}
 }
 
+func TestParseIDs(t *testing.T) {
+	for _, tc := range []struct {
+		list string
+		want string
+	}{
+		{"7", "7"}, {"7,8+1,9_3", "7 8+1 9_3"}, {"7_[4,6-9%2],8", "7_[4,6-9%2] 8"}, {"4294967295", "4294967295"},
+		{"", `"" is not a job ID`}, {"abc", `"abc" is not a job ID`}, {"7,x", `"x" is not a job ID`}, {"-7", "is not a job ID"},
+		{"7_", "is not a job ID"}, {"7_[1", "is not a job ID"}, {"7_[]", "is not a job ID"}, {",", "is not a job ID"}, {"7 8", "is not a job ID"},
+		{"7]", "is not a job ID"},
+	} {
+		got, err := ParseIDs([]string{tc.list})
+		text := strings.Join(got, " ")
+		if err != nil {
+			text = err.Error()
+		}
+		if !strings.Contains(text, tc.want) || err == nil && text != tc.want {
+			t.Errorf("ParseIDs(%q) = %s, want %s", tc.list, text, tc.want)
+		}
+	}
+}
+
 func TestAnUnknownNumberOfNodesIsNotZero(t *testing.T) {
-	jobs := []view.SlurmJob{newJob(1, "PENDING", func(j *slurm.Job) { j.NodeCount = slurm.Number{} })}
-	if rows := Rows(now, time.UTC, ByPartition, &Filter{}, jobs); len(rows) != 1 || rows[0].Nodes != "<unknown>" {
-		t.Errorf("the rows are %+v, want <unknown> nodes", rows)
+	jobs := []view.SlurmJob{*convert.JobObject(metav1.ObjectMeta{}, view.ClusterReference{}, &slurm.Job{ID: 7, State: slurm.ParseJobState("PENDING")})}
+	var out strings.Builder
+	if err := Table(ByPartition, Rows(now, time.UTC, ByPartition, &Filter{}, jobs)).Print(&out, table.Plain, table.WithoutHeadings); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "   N/A (None)") {
+		t.Errorf("it prints %q", out.String())
 	}
 }

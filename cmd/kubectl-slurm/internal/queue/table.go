@@ -18,7 +18,8 @@ func Table(order Order, rows []Row) *table.Table[Row] {
 	} else {
 		t.Columns = append(t.Columns, fixed("TIME", 10, table.Right, func(r *Row) string { return r.Time }))
 	}
-	t.Columns = append(t.Columns, fixed("NODES", 6, table.Right, func(r *Row) string { return r.Nodes }))
+	t.Columns = append(t.Columns, table.Column[Row]{Name: "NODES", Width: 6, Align: table.Right,
+		Value: func(r *Row) table.Cell { return plain(r.Nodes, "N/A") }})
 	if order == ByStart {
 		t.Columns = append(t.Columns, table.Column[Row]{Name: "SCHEDNODES", Width: 20, Whole: true,
 			Value: func(r *Row) table.Cell { return plain(r.Scheduled, "(null)") }})

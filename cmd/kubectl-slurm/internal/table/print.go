@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/yaml"
@@ -232,11 +233,11 @@ func Cut(s string, most int) string {
 	return string(letters[:most-1]) + "…"
 }
 
-// Clean replaces control characters, so that texts of users and servers cannot move the cursor or
-// break columns.
+// Clean replaces control characters, so that texts of users and servers cannot move the cursor, break
+// columns, or turn the direction of the words behind them.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
 			return ' '
 		}
 		return r

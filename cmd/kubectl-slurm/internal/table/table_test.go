@@ -206,3 +206,13 @@ func TestATerminalHasWiderColumnsAndColors(t *testing.T) {
 		})
 	}
 }
+
+func TestCleanKeepsLettersAndReplacesControls(t *testing.T) {
+	for text, want := range map[string]string{
+		"träger 日本": "träger 日本", "a\tb\nc\x1b[2Jd\x7f\u009b": "a b c [2Jd  ", "x\u202egpj.exe": "x gpj.exe", "a\u2028b\u2066": "a b ",
+	} {
+		if got := Clean(text); got != want {
+			t.Errorf("Clean(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
