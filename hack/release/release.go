@@ -38,7 +38,7 @@ type release struct {
 func makeRelease(ctx context.Context, o options, p progress) error {
 	if o.existing {
 		r := &release{options: o, progress: p}
-		return r.publish(ctx)
+		return r.publishExisting(ctx)
 	}
 	from, err := source.Read(ctx, o.root)
 	if err != nil {
@@ -135,12 +135,20 @@ func (r *release) checkComplete() error {
 	return fmt.Errorf("%s is not pushed without --incomplete: %s", r.dist, strings.Join(strings.Split(strings.TrimSpace(string(text)), "\n"), "; "))
 }
 
+// publishExisting publishes the release that dist/ has, if its files are still the ones of its checksums.
+func (r *release) publishExisting(ctx context.Context) error {
+	switch err := checksums.Check(r.dist); {
+	case os.IsNotExist(err):
+		return fmt.Errorf("%s has no release: %w", r.dist, err)
+	case err != nil:
+		return fmt.Errorf("%s is not as it was made: %w", r.dist, err)
+	}
+	return r.publish(ctx)
+}
+
 // publish signs and pushes the release in dist/, if there are a key and a registry.
 func (r *release) publish(ctx context.Context) error {
 	sums := filepath.Join(r.dist, checksums.File)
-	if _, err := os.Stat(sums); err != nil {
-		return fmt.Errorf("%s has no release: %w", r.dist, err)
-	}
 	if r.push != "" {
 		if err := r.checkComplete(); err != nil {
 			return err

@@ -18,6 +18,55 @@ const File = "SHA256SUMS"
 // Write writes the checksums of all files in a folder. Blobs of OCI layouts are left out, since their names are their
 // checksums, and so are signatures, which sign the checksums.
 func Write(folder string) error {
+	text, err := list(folder)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, File), []byte(text), 0o644)
+}
+
+// Check returns an error unless the folder has exactly the files of its checksums, and blobs whose names are their checksums.
+func Check(folder string) error {
+	want, err := os.ReadFile(filepath.Join(folder, File))
+	if err != nil {
+		return err
+	}
+	got, err := list(folder)
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	for line := range strings.Lines(string(want)) {
+		wanted[line] = true
+	}
+	for line := range strings.Lines(got) {
+		if !wanted[line] {
+			return fmt.Errorf("%s has no such checksum: %s", File, strings.TrimSpace(line))
+		}
+		delete(wanted, line)
+	}
+	for line := range wanted {
+		return fmt.Errorf("the file of a checksum is missing: %s", strings.TrimSpace(line))
+	}
+	return checkBlobs(folder)
+}
+
+// checkBlobs checks the blobs of all OCI layouts in a folder.
+func checkBlobs(folder string) error {
+	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.Contains(filepath.ToSlash(path), blobs) {
+			return err
+		}
+		sum, err := Of(path)
+		if err == nil && sum != entry.Name() {
+			err = fmt.Errorf("%s has the checksum %s", path, sum)
+		}
+		return err
+	})
+}
+
+// list returns the lines of the file with the checksums.
+func list(folder string) (string, error) {
 	var lines strings.Builder
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -31,14 +80,14 @@ func Write(folder string) error {
 		fmt.Fprintf(&lines, "%s  %s\n", sum, filepath.ToSlash(name))
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(folder, File), []byte(lines.String()), 0o644)
+	return lines.String(), err
 }
 
+// blobs is in the path of each blob of an OCI layout.
+const blobs = "/blobs/sha256/"
+
 func hasChecksum(name string) bool {
-	return name != File && !strings.HasPrefix(name, File+".") && !strings.Contains(name, "/blobs/sha256/")
+	return name != File && !strings.HasPrefix(name, File+".") && !strings.Contains(name, blobs)
 }
 
 // Of returns the SHA-256 of a file, in hexadecimal digits.
