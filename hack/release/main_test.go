@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slurmtide/slurmtide/hack/release/internal/checksums"
+	"github.com/slurmtide/slurmtide/hack/release/internal/publish"
 	"github.com/slurmtide/slurmtide/hack/release/internal/source"
 )
 
@@ -165,5 +167,38 @@ func TestWhatIsIncompleteIsNotPushed(t *testing.T) {
 				t.Error("--incomplete pushes nothing")
 			}
 		})
+	}
+}
+
+func TestImagesArePushedBeforeCharts(t *testing.T) {
+	var got []string
+	for _, a := range chartsLast([]publish.Artifact{{Repository: "charts/slurm"}, {Repository: "charts/slurm-stack"}, {Repository: "login"},
+		{Repository: "slurmd"}}) {
+		got = append(got, a.Repository)
+	}
+	if want := "login slurmd charts/slurm charts/slurm-stack"; strings.Join(got, " ") != want {
+		t.Errorf("the order is %v, want %s", got, want)
+	}
+}
+
+func TestADamagedReleaseIsNotPushed(t *testing.T) {
+	dist := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dist, "a.deb"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := checksums.Write(dist); err != nil {
+		t.Fatal(err)
+	}
+	for _, damaged := range []bool{false, true} {
+		if damaged {
+			if err := os.WriteFile(filepath.Join(dist, "a.deb"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var printed bytes.Buffer
+		status := run(t.Context(), []string{"--existing", "--dist", dist}, &printed)
+		if (status != 0) != damaged || damaged && !strings.Contains(printed.String(), "is not as it was made") {
+			t.Errorf("damaged %t: run = %d, %s", damaged, status, printed.String())
+		}
 	}
 }

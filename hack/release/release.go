@@ -290,7 +290,7 @@ func (r *release) pushArtifacts(ctx context.Context, signer publish.Signer) erro
 		return err
 	}
 	to := publish.Registry{Name: r.push, PlainHTTP: r.plainHTTP}
-	for _, layout := range layouts {
+	for _, layout := range chartsLast(layouts) {
 		address, err := to.Push(ctx, layout)
 		if err != nil {
 			return err
@@ -303,6 +303,17 @@ func (r *release) pushArtifacts(ctx context.Context, signer publish.Signer) erro
 		}
 	}
 	return nil
+}
+
+// chartsLast returns images before the charts that name them: if pushing ends early, no chart names a missing image.
+func chartsLast(layouts []publish.Artifact) []publish.Artifact {
+	isChart := func(a publish.Artifact) int {
+		if strings.HasPrefix(a.Repository, "charts/") {
+			return 1
+		}
+		return 0
+	}
+	return slices.SortedStableFunc(slices.Values(layouts), func(a, b publish.Artifact) int { return isChart(a) - isChart(b) })
 }
 
 func copyFile(from, to string) error {
