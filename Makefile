@@ -50,7 +50,7 @@ demo-down: go-present ## Remove the demo
 kind: ## Build eight images and install slurm-stack on kind (docs/kind.md)
 	hack/kind/up
 
-# Programs beside a Kubernetes: that of the KUBECONFIG. ARGS are further flags.
+# Programs beside a Kubernetes: that of KUBECONFIG, or else of ~/.kube/config. ARGS are further flags.
 .PHONY: run-operator
 run-operator: go-present ## Run slurm-operator here for the Kubernetes of KUBECONFIG (docs/run-outside.md)
 	@folder=$$(hack/images/programs slurm-operator); exec "$$folder/slurm-operator" \
@@ -60,7 +60,6 @@ run-operator: go-present ## Run slurm-operator here for the Kubernetes of KUBECO
 .PHONY: run-adapter
 run-adapter: go-present ## Run slurm-metrics-adapter here for the Kubernetes of KUBECONFIG (docs/run-outside.md)
 	@folder=$$(hack/images/programs slurm-metrics-adapter); exec "$$folder/slurm-metrics-adapter" \
-	  --authentication-kubeconfig="$$KUBECONFIG" --authorization-kubeconfig="$$KUBECONFIG" \
 	  --certificate.namespace=slurm-system --certificate.service=slurm-metrics --certificate.secret=slurm-metrics-certificate $(ARGS)
 
 .PHONY: run
