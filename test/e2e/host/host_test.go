@@ -76,7 +76,7 @@ func (h *host) copyClone(t *testing.T) {
 	}
 	content, err := os.ReadFile(filepath.Join(folder, "clone.tar"))
 	must(t, err)
-	if out, err := h.pipe(t, content, "tar -xf -"); err != nil {
+	if out, err := h.pipe(t, content, "tar -C /root -xf -"); err != nil {
 		t.Fatalf("copying the clone: %v\n%s", err, out)
 	}
 }
