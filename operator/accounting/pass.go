@@ -83,7 +83,7 @@ func (p *pass) Observe(ctx context.Context) error {
 // Render returns the objects of slurmdbd.
 func (p *pass) Render() ([]podspec.KubeObject, error) {
 	return render.Objects(render.Input{Accounting: p.accounting, Accounts: p.accounts, Image: p.cfg.Image,
-		AgentImage: p.cfg.AgentImage, AgentPullPolicy: p.cfg.AgentPullPolicy, UsesIPv6: p.cfg.UsesIPv6})
+		AgentImage: p.cfg.AgentImage, UsesIPv6: p.cfg.UsesIPv6})
 }
 
 // BeforeGuard checks that slurmdbd keeps its database.

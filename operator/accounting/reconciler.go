@@ -25,10 +25,9 @@ const FieldManager = "slurm-operator-accounting"
 type Config struct {
 	// Namespaces are those in which the operator may run daemons, empty for all.
 	Namespaces []string
-	// Image is the image of slurmdbd if the Accounting names none, AgentImage that of slurm-agent, and
-	// AgentPullPolicy its pull policy.
+	// Image is the image of slurmdbd if the Accounting names none, AgentImage the image of
+	// slurm-agent.
 	Image, AgentImage string
-	AgentPullPolicy   corev1.PullPolicy
 	// UsesIPv6 is whether Services have addresses of IPv6.
 	UsesIPv6 bool
 }

@@ -26,7 +26,7 @@ import (
 // what is missing.
 func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render.Input, error) {
 	in := render.Input{Controller: c, Image: r.cfg.Image, AgentImage: r.cfg.AgentImage,
-		AgentPullPolicy: r.cfg.AgentPullPolicy, ClusterDomain: r.cfg.ClusterDomain, UsesIPv6: r.cfg.UsesIPv6}
+		ClusterDomain: r.cfg.ClusterDomain, UsesIPv6: r.cfg.UsesIPv6}
 	namespace := &corev1.Namespace{}
 	if err := r.Uncached.Get(ctx, client.ObjectKey{Name: c.Namespace}, namespace); err != nil {
 		return in, fmt.Errorf("reading namespace %s: %w", c.Namespace, err)

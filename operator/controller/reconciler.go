@@ -5,7 +5,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,10 +24,9 @@ const FieldManager = "slurm-operator-controller"
 type Config struct {
 	// Namespaces are those in which the operator may run daemons, empty for all.
 	Namespaces []string
-	// Image is the image of slurmctld if the Controller names none, AgentImage that of slurm-agent,
-	// AgentPullPolicy its pull policy, and ClusterDomain the DNS domain of Kubernetes.
+	// Image is the image of slurmctld if the Controller names none, AgentImage the image of
+	// slurm-agent, and ClusterDomain the DNS domain of Kubernetes.
 	Image, AgentImage string
-	AgentPullPolicy   corev1.PullPolicy
 	ClusterDomain     string
 	// UsesIPv6 is whether Services have addresses of IPv6.
 	UsesIPv6 bool

@@ -13,7 +13,7 @@ import (
 // observe reads what the objects of a LoginSet are built from. A *problem.Error says what is missing.
 func (r *Reconciler) observe(ctx context.Context, l *v1beta1.LoginSet) (render.Input, error) {
 	in := render.Input{LoginSet: l, Image: r.cfg.Image, ClusterDomain: r.cfg.ClusterDomain,
-		AgentImage: r.cfg.AgentImage, AgentPullPolicy: r.cfg.AgentPullPolicy}
+		AgentImage: r.cfg.AgentImage}
 	var err error
 	if in.Controller, err = access.FindController(ctx, r.Client, l.Namespace, l.Spec.ControllerRef.Name); err != nil {
 		return in, err

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,10 +27,9 @@ type Config struct {
 	Image string
 	// ClusterDomain is the DNS domain of Kubernetes; empty is "cluster.local".
 	ClusterDomain string
-	// AgentImage is the image of slurm-agent, which gives login pods changed keys, and AgentPullPolicy its pull
-	// policy. Without an image login pods have no agent.
-	AgentImage      string
-	AgentPullPolicy corev1.PullPolicy
+	// AgentImage is the image of slurm-agent, which gives login pods changed keys. Without an image login
+	// pods have no agent.
+	AgentImage string
 }
 
 // Reconciler reconciles LoginSets.

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -31,8 +30,8 @@ const FieldManager = "slurm-operator-nodeset"
 // of a precondition is a request to Slurm.
 const preconditionRetryDelay = 5 * time.Second
 
-// Config contains the settings of the reconciler. Every field but the images, ClusterDomain and
-// AgentPullPolicy is required; DefaultConfig sets all of them.
+// Config contains the settings of the reconciler. Every field but the images and ClusterDomain is
+// required; DefaultConfig sets all of them.
 type Config struct {
 	// Plan contains the limits of deletions.
 	Plan plan.Config
@@ -41,10 +40,9 @@ type Config struct {
 	// Image is the image of workers whose NodeSet names none, ClusterDomain the DNS domain of
 	// Kubernetes.
 	Image, ClusterDomain string
-	// AgentImage is the image of slurm-agent, which gives the workers of Controllers their keys, and
-	// AgentPullPolicy its pull policy. Without an image workers have no agent.
-	AgentImage      string
-	AgentPullPolicy corev1.PullPolicy
+	// AgentImage is the image of slurm-agent, which gives the workers of Controllers their keys. Without an
+	// image workers have no agent.
+	AgentImage string
 	// ComparesReleases says that the operator also runs the slurmctld and slurmdbd of NodeSets, for whose releases
 	// another image of workers waits. DaemonNamespaces are those in which it does, empty for all.
 	ComparesReleases bool

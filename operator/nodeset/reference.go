@@ -154,7 +154,7 @@ func (r *Reconciler) resolveController(ctx context.Context, s *observation, name
 		return refs.Slurmctld{}, err
 	}
 	if !c.Spec.External {
-		s.input.AgentImage, s.input.AgentPullPolicy = r.cfg.AgentImage, r.cfg.AgentPullPolicy
+		s.input.AgentImage = r.cfg.AgentImage
 	}
 	return refs.ControllerSlurmctld(c), nil
 }

@@ -51,11 +51,10 @@ const (
 )
 
 // InstallAgentContainer returns the init container that copies the agent to where the sidecar runs it.
-func InstallAgentContainer(image string, policy corev1.PullPolicy) corev1.Container {
+func InstallAgentContainer(image string) corev1.Container {
 	return corev1.Container{
 		Name:            ContainerInstallAgent,
 		Image:           image,
-		ImagePullPolicy: policy,
 		Args:            []string{"--install=" + agentDir},
 		VolumeMounts:    []corev1.VolumeMount{{Name: VolumeAgent, MountPath: agentDir}},
 		SecurityContext: RestrictedContext(),

@@ -31,19 +31,18 @@ func AgentMount() corev1.VolumeMount {
 // AddKeysAgent adds a sidecar to a pod that gives the daemon in its first container the keys of auth/slurm: the
 // slurm.key of a Secret, or the key set that follows it. Both must be able to see each other's processes. The
 // daemon runs as root, and so must the sidecar, which sends it a signal. resources are the daemon's.
-func AddKeysAgent(spec *corev1.PodSpec, daemon, image string, policy corev1.PullPolicy, key corev1.SecretKeySelector,
+func AddKeysAgent(spec *corev1.PodSpec, daemon, image string, key corev1.SecretKeySelector,
 	resources corev1.ResourceRequirements) {
 	security := RestrictedContext()
 	security.RunAsUser, security.RunAsGroup, security.RunAsNonRoot = new(int64(0)), new(int64(0)), new(false)
 	agent := corev1.Container{
-		Name:            ContainerKeys,
-		Image:           image,
-		ImagePullPolicy: policy,
-		Args:            []string{"--daemon=" + daemon, "--wanted=" + wantedDir, "--live=" + keysDir},
-		RestartPolicy:   new(corev1.ContainerRestartPolicyAlways),
-		Ports:           []corev1.ContainerPort{ContainerPortAgent()},
-		StartupProbe:    newStartedProbe(),
-		Resources:       keysResources(resources),
+		Name:          ContainerKeys,
+		Image:         image,
+		Args:          []string{"--daemon=" + daemon, "--wanted=" + wantedDir, "--live=" + keysDir},
+		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
+		Ports:         []corev1.ContainerPort{ContainerPortAgent()},
+		StartupProbe:  newStartedProbe(),
+		Resources:     keysResources(resources),
 		VolumeMounts: []corev1.VolumeMount{{Name: VolumeKeys, MountPath: keysDir},
 			{Name: volumeWanted, MountPath: wantedDir, ReadOnly: true}},
 		SecurityContext: security,

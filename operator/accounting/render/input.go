@@ -19,9 +19,8 @@ type Input struct {
 	Accounts *slurmconf.Accounts
 	// Image is the image of slurmdbd if the Accounting names none.
 	Image string
-	// AgentImage is the image of slurm-agent, AgentPullPolicy its pull policy.
-	AgentImage      string
-	AgentPullPolicy corev1.PullPolicy
+	// AgentImage is the image of slurm-agent.
+	AgentImage string
 	// UsesIPv6 is whether Services have addresses of IPv6 (slurmconf.SlurmConf).
 	UsesIPv6 bool
 }

@@ -80,7 +80,7 @@ func (in Input) defaultTemplate(slurmdbd corev1.Container) corev1.PodTemplateSpe
 		corev1.VolumeMount{Name: volumeRun, MountPath: slurmconf.SlurmdbdRunDir},
 		corev1.VolumeMount{Name: volumeTmp, MountPath: "/tmp"})
 	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-		InitContainers:               []corev1.Container{podspec.InstallAgentContainer(in.AgentImage, in.AgentPullPolicy), agent},
+		InitContainers:               []corev1.Container{podspec.InstallAgentContainer(in.AgentImage), agent},
 		Containers:                   []corev1.Container{in.defaultSlurmdbd()},
 		Volumes:                      in.defaultVolumes(),
 		EnableServiceLinks:           new(false),

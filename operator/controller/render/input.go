@@ -1,7 +1,6 @@
 package render
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -18,9 +17,8 @@ type Input struct {
 	NamespaceUID types.UID
 	// Image is the image of the slurmctld container if the Controller names none.
 	Image string
-	// AgentImage is the image of slurm-agent, AgentPullPolicy its pull policy.
-	AgentImage      string
-	AgentPullPolicy corev1.PullPolicy
+	// AgentImage is the image of slurm-agent.
+	AgentImage string
 	// ClusterDomain is Kubernetes' DNS domain; empty is "cluster.local".
 	ClusterDomain string
 	// UsesIPv6 is whether Services have addresses of IPv6 (slurmconf.SlurmConf).

@@ -128,7 +128,7 @@ func (in Input) defaultSlurmctld(hasLogfile bool) corev1.Container {
 // installContainer copies the agent to where the reconfigure container runs it: that one has the image
 // of slurmctld.
 func (in Input) installContainer() corev1.Container {
-	return podspec.InstallAgentContainer(in.AgentImage, in.AgentPullPolicy)
+	return podspec.InstallAgentContainer(in.AgentImage)
 }
 
 // defaultReconfigure returns the container that checks and applies the configuration, before the user's

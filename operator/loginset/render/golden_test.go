@@ -28,7 +28,7 @@ func TestObjectsOfALoginSet(t *testing.T) {
 	inputs := map[string]Input{"minimal": loadInput(t, "minimal"), "everything": loadInput(t, "everything")}
 	everything := inputs["everything"]
 	everything.ClusterDomain = "cluster.example"
-	everything.AgentImage, everything.AgentPullPolicy = "registry.example.com/slurm-agent:1", corev1.PullIfNotPresent
+	everything.AgentImage = "registry.example.com/slurm-agent:1"
 	everything.Controller.Spec.Template.Spec.Raw = []byte(`{"securityContext":{"runAsUser":64030}}`)
 	inputs["everything"] = everything
 	for name, in := range inputs {

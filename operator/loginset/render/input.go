@@ -3,7 +3,6 @@ package render
 import (
 	"cmp"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
@@ -17,10 +16,9 @@ type Input struct {
 	Controller *v1beta1.Controller
 	// Image is the image of all containers if the LoginSet names none.
 	Image string
-	// AgentImage is the image of slurm-agent, which gives sackd its keys, and AgentPullPolicy its pull policy. Without
-	// an image, sackd keeps the key with which the pod started.
-	AgentImage      string
-	AgentPullPolicy corev1.PullPolicy
+	// AgentImage is the image of slurm-agent, which gives sackd its keys. Without an image, sackd
+	// keeps the key with which the pod started.
+	AgentImage string
 	// ClusterDomain is Kubernetes' DNS domain; empty is "cluster.local".
 	ClusterDomain string
 }

@@ -93,7 +93,7 @@ func (in Input) defaultTemplate() (corev1.PodTemplateSpec, error) {
 	}
 	containers := []corev1.Container{initconfContainer(initconf), sssdContainer(), in.sackdContainer(slurmUser)}
 	if in.AgentImage != "" {
-		containers = slices.Insert(containers, 1, podspec.InstallAgentContainer(in.AgentImage, in.AgentPullPolicy))
+		containers = slices.Insert(containers, 1, podspec.InstallAgentContainer(in.AgentImage))
 	}
 	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		InitContainers: containers,

@@ -62,7 +62,7 @@ func (in Input) defaultTemplate(user userParts) corev1.PodTemplateSpec {
 		spec.InitContainers = []corev1.Container{in.defaultLogfile()}
 	}
 	if in.hasAgent(user) {
-		podspec.AddKeysAgent(&spec, ContainerSlurmd, in.AgentImage, in.AgentPullPolicy, in.SlurmKey, user.slurmd.Resources)
+		podspec.AddKeysAgent(&spec, ContainerSlurmd, in.AgentImage, in.SlurmKey, user.slurmd.Resources)
 	}
 	if in.NodeSet.Spec.HasSSH() {
 		in.addSSH(&spec, user)

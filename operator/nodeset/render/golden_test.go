@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/slurmtide/slurmtide/test/harness/golden"
 )
@@ -37,7 +36,7 @@ func TestObjectsOfANodeSet(t *testing.T) {
 func TestWorkerWithAnAgent(t *testing.T) {
 	for name, want := range map[string]bool{"minimal": true, "hostnetwork": false} {
 		in := loadInput(t, name)
-		in.AgentImage, in.AgentPullPolicy = "registry.example.com/slurm-agent:1", corev1.PullIfNotPresent
+		in.AgentImage = "registry.example.com/slurm-agent:1"
 		pod, err := Worker(in, templateOf(t, in), goldenIdentities()[name])
 		if err != nil {
 			t.Fatal(err)

@@ -30,8 +30,7 @@ type Input struct {
 	SlurmKey corev1.SecretKeySelector
 	// AgentImage is the image of slurm-agent, which gives slurmd its keys. Without one workers have no agent, and
 	// changed keys replace them.
-	AgentImage      string
-	AgentPullPolicy corev1.PullPolicy
+	AgentImage string
 	// Image is the image of the slurmd container if the NodeSet names none.
 	Image string
 	// ClusterDomain is Kubernetes' DNS domain; empty is "cluster.local".
