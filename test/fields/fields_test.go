@@ -1,5 +1,5 @@
-// Package fields checks that code reads every field that users may set, or that the list in this
-// package says how users learn that it is ignored.
+// Package fields checks every field that users may set: code reads it, or the list in this package names how users
+// learn that it is ignored.
 package fields
 
 import (

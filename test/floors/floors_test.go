@@ -247,8 +247,8 @@ var pureList string
 
 var purePackages = strings.Fields(pureList)
 
-// impureCode is what pure packages do not have: contexts, clients, files, HTTP, goroutines and the clock. Of package net they
-// may use what computes, as ParseIP and JoinHostPort do; no expression here tells those apart from a dial.
+// impureCode matches what pure packages must not use: contexts, clients, files, HTTP, goroutines and the clock. They may use the pure
+// functions of package net, such as ParseIP and JoinHostPort; no expression here distinguishes these from a dial.
 var impureCode = regexp.MustCompile(`"(context|os|os/exec|net/http|math/rand(/v2)?)"|` +
 	`"(k8s\.io/client-go|sigs\.k8s\.io/controller-runtime/pkg/client)[/"]|` +
 	`\bgo (func\b|[\w.]+\()|"sync|\btime\.(Now|Since|Until|After|AfterFunc|Sleep|Tick|NewTimer|NewTicker)\(`)

@@ -92,7 +92,7 @@ func testOrphaning(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// expectUntouched expects both workers of "left" to stay as they were, in Slurm too.
+// expectUntouched expects both workers of "left" to stay unchanged, in Slurm too.
 func (c nodeSetEnv) expectUntouched(before map[string]nodeset.Worker) {
 	c.t.Helper()
 	c.expectSteady("all is as it was", func() (bool, string) {

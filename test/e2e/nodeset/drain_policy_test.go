@@ -80,8 +80,8 @@ func testForcedDeletion(t *testing.T, s *nodeset.Env) {
 	c.awaitGone()
 }
 
-// testMissingCluster deletes a NodeSet whose Cluster does not exist. Its condition says what to do.
-// When the Cluster exists again, the deletion continues.
+// testMissingCluster deletes a NodeSet whose Cluster is missing. Its condition names the remedy. When the Cluster
+// exists again, the deletion continues.
 func testMissingCluster(t *testing.T, s *nodeset.Env) {
 	must(t, s.ApplyCluster(t.Context(), "gate", s))
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "orphan", Cluster: "gate", Replicas: 1})
@@ -119,7 +119,7 @@ func testClaims(t *testing.T, s *nodeset.Env) {
 		"  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete, whenDeleted: Delete}"})
 	c.awaitClaims("data-dropped-0", "data-dropped-1")
 	c.awaitStatus("slurmIdle", "2") // a worker that the operator has not seen registered would go first
-	// Of two that are idle the one that is so for longer would go.
+	// Without the annotation, the worker that has been idle for longer would be deleted.
 	c.kubectl("--namespace", s.Values.Namespace, "annotate", "pod", "dropped-1",
 		"nodeset.slinky.slurm.net/pod-deletion-cost=-1")
 	must(t, c.Scale(t.Context(), "dropped", 1))

@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/e2e/nodeset"
 )
 
-// testScaleIn scales in four workers, two of which have jobs. The idle ones are deleted first, then
-// one that waits for its job. More replicas in between undo the choice.
+// testScaleIn scales in four workers, two of which have jobs. The idle ones are deleted first, then one worker after
+// its job has ended. More replicas in between undo the choice.
 func testScaleIn(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "in", Replicas: 4})
 	long := c.startJob("in-1", 60)

@@ -19,14 +19,14 @@ import (
 type Env struct {
 	Kube   *realkube.Cluster
 	Values ManifestValues
-	// Logf logs what is done and how long it took.
+	// Logf logs each step and its duration.
 	Logf func(format string, args ...any)
-	// slurmctldPID is the process in whose namespaces Slurm's commands run, 0 for those that kubectl exec runs.
+	// slurmctldPID is the process in whose namespaces Slurm's commands run. With 0, kubectl exec runs them.
 	slurmctldPID int
 }
 
-// Start starts everything, and returns when Slurm answers and the operator is Ready. What it
-// started ends with Close, or with this process.
+// Start starts everything, and returns when Slurm answers and the operator is Ready. Everything that it started ends
+// with Close, or with this process.
 func Start(ctx context.Context, version string, controller bool, say func(format string, args ...any)) (*Env, error) {
 	site, err := newManifestValues(version, controller)
 	if err != nil {
@@ -99,8 +99,7 @@ func (s *Env) startFirstSlurm(ctx context.Context) error {
 // none.
 type slurmCluster struct {
 	Name, Nodes string
-	// SlurmdTimeout is that of slurm.conf, in seconds. 0 stands for a short one that detects
-	// unresponsive nodes soon.
+	// SlurmdTimeout is SlurmdTimeout of slurm.conf, in seconds. 0 sets a short one that detects unresponsive nodes soon.
 	SlurmdTimeout int
 }
 

@@ -49,8 +49,8 @@ const (
 	adminReason  = "disk check"
 )
 
-// testCordon: workers on a cordoned Kubernetes node are drained, jobs run on, an idle one
-// may be evicted; afterwards all are in service again except one that an administrator drained.
+// testCordon: workers on a cordoned Kubernetes node are drained, and jobs continue. An idle worker may be evicted. Afterwards all are in
+// service again, except the worker that an administrator drained.
 func testCordon(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "ck", Replicas: 3})
 	job := c.startJob("ck-0", 30)
@@ -102,8 +102,8 @@ func drainKubeNode(c nodeSetEnv, job string) {
 	c.kubectl("uncordon", "node")
 }
 
-// testCordonKubeNodes: the Kubernetes node follows a drain that somebody made in Slurm, and
-// is uncordoned with it, or with the NodeSet.
+// testCordonKubeNodes: the Kubernetes node is cordoned when an administrator drains the Slurm node. It is uncordoned when the drain ends,
+// or when the NodeSet is deleted.
 func testCordonKubeNodes(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "ckn", Replicas: 1, Spec: "  cordonKubeNodes: true"})
 	slurm := func(words ...string) {
@@ -185,8 +185,8 @@ func testPerKubeNode(t *testing.T, s *nodeset.Env) {
 	c.awaitGone()
 }
 
-// testScalingModes: a worker with a job stays while its Kubernetes node has a taint of effect NoSchedule, and until the job has
-// ended when the NodeSet gets the other scaling mode, and the first one again.
+// testScalingModes: a worker with a job stays while its Kubernetes node has a taint of effect NoSchedule. It also stays until the job has
+// ended when the NodeSet changes to the other scaling mode and back.
 func testScalingModes(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "modes", Spec: "  scalingMode: DaemonSet"})
 	setMode := func(mode string) {

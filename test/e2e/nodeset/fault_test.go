@@ -20,7 +20,7 @@ import (
 var faultReleases = flag.String("faults", "",
 	"the releases of Slurm on which TestNothingIsLostWhenThingsFail runs, separated by commas")
 
-// TestNothingIsLostWhenThingsFail has things fail in clusters of its own.
+// TestNothingIsLostWhenThingsFail injects faults into its own clusters.
 func TestNothingIsLostWhenThingsFail(t *testing.T) {
 	for _, of := range releases {
 		if slices.Contains(strings.Split(*faultReleases, ","), of.version) {
@@ -29,9 +29,8 @@ func TestNothingIsLostWhenThingsFail(t *testing.T) {
 	}
 }
 
-// testFaults takes workers away, with -whole while components fail at random, and by scale-in, update and deletion while
-// the operator dies after each of its writes, and while slurmrestd fails at each. The operator of the pods does not work
-// any more then.
+// testFaults removes workers while components fail. With -whole, they first fail at random. Then the operator is killed after each write,
+// and slurmrestd fails at each write, during scale-in, update and deletion. From then on the operator in pods does not run.
 func testFaults(t *testing.T, s *nodeset.Env) {
 	if *whole {
 		t.Run("at random", func(t *testing.T) { testRandomFaults(t, s) })
@@ -70,7 +69,7 @@ func testOperatorKilled(t *testing.T, s *nodeset.Env, o *nodeset.LocalOperator) 
 		life.Lock()
 		if r.Context().Err() != nil {
 			life.Unlock()
-			return faultproxy.Fault{Refused: true} // it is of one that was killed
+			return faultproxy.Fault{Refused: true} // the request is from a killed operator
 		}
 		return faultproxy.Fault{AnswerLost: true, After: func() {
 			defer life.Unlock()
@@ -93,7 +92,7 @@ func testOperatorKilled(t *testing.T, s *nodeset.Env, o *nodeset.LocalOperator) 
 	}
 }
 
-// countWrites counts writes by what they do.
+// countWrites counts writes by method and resource.
 func countWrites(writes []string) map[string]int {
 	out := map[string]int{}
 	for _, w := range writes {

@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// freezer is the hierarchy of cgroup v1 whose frozen processes not even SIGKILL ends. Those of cgroup v2 end.
+// freezer is the hierarchy of cgroup v1. Not even SIGKILL ends its frozen processes, unlike those of cgroup v2.
 const freezer = "/sys/fs/cgroup/freezer"
 
 // removedWithin is how long the kernel may need until a group is empty whose process ends.
@@ -26,8 +26,8 @@ func MissingFreezer() string {
 	return ""
 }
 
-// FreezeProgram keeps a program in the pod of a worker from ending, like one that waits for a broken disk. It returns a
-// function that lets it end.
+// FreezeProgram keeps a program in the pod of a worker from ending, as if it waited for a broken disk. It returns a
+// function that lets the program end.
 func (w Worker) FreezeProgram(program string) (thaw func() error, err error) {
 	pid, err := process.FindInPod(w.UID, program)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// testKubeNodeLost: Kubernetes deletes the pod of a worker although slurmd and its job run on, because nobody hears of
-// their machine. The Slurm is lost with the one Kubernetes node at the end, so nothing can follow.
+// testKubeNodeLost: Kubernetes deletes the pod of a worker although slurmd and its job run, because their machine is
+// unreachable. The only Kubernetes node takes this Slurm down with it, so this must be the last test.
 func testKubeNodeLost(t *testing.T, s *nodeset.Env) {
 	o, err := s.RunOperatorLocally(t.Context())
 	must(t, err)

@@ -30,8 +30,8 @@ func testNamedAtDeletion(t *testing.T, s *nodeset.Env) {
 	c.awaitGone()
 }
 
-// testNamedWithoutMaximum: a held job names a worker that leaves at scale-in, of a NodeSet without a maximum. Its record
-// stays, unlike that of another worker, and the job runs when the worker is back.
+// testNamedWithoutMaximum: a held job names a worker that scale-in removes, of a NodeSet without a maximum. This worker's record stays, and
+// another worker's record is deleted. The job runs when the worker is back.
 func testNamedWithoutMaximum(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "open", Replicas: 3, NoMaximum: true})
 	job := c.holdJob("open-1")
@@ -117,8 +117,8 @@ func (c nodeSetEnv) holdJob(slurmNode string) string {
 	return sbatch(c.t, c.Env, "-J", "names", "-H", "-p", "all", "-w", slurmNode, "--wrap", "true")
 }
 
-// expectHeldThroughReconfigure has slurmctld read its configuration again, at which it ends jobs that name a node which
-// it does not have. The jobs go on waiting.
+// expectHeldThroughReconfigure makes slurmctld read its configuration again. slurmctld would then end jobs that name a node which it does
+// not have. It expects the jobs to keep waiting.
 func (c nodeSetEnv) expectHeldThroughReconfigure(jobs ...string) {
 	c.t.Helper()
 	runScript(c.t, c.Env, "scontrol reconfigure")

@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// testStaticNode: a node of slurm.conf with a job has the name of a worker. The NodeSet uses the next name, its Ready names the
-// node, and the node stays as it is while workers come and go.
+// testStaticNode: a node of slurm.conf with a job has the name of a worker. The NodeSet uses the next name, its Ready names the node, and
+// the node stays unchanged while workers come and go.
 func testStaticNode(t *testing.T, s *nodeset.Env) {
 	const line = "NodeName=fixed-1 CPUs=2 RealMemory=500 NodeAddr=127.0.0.1 Port=6819"
 	run := func(script string) {
@@ -54,8 +54,8 @@ func testStaticNode(t *testing.T, s *nodeset.Env) {
 	c.awaitGone()
 }
 
-// testForeignComment: somebody else's dynamic node, which its comment names as theirs, has the name of a worker. It stays as it is
-// while workers come and go.
+// testForeignComment: a dynamic node has the name of a worker, but its comment names another owner. It stays unchanged while workers come
+// and go.
 func testForeignComment(t *testing.T, s *nodeset.Env) {
 	const node = "foreign-0"
 	_, err := s.Slurm(t.Context(), "scontrol", "create", "nodename="+node, "state=FUTURE", "CPUs=2", "RealMemory=500", "feature=theirs")

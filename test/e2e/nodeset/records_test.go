@@ -14,9 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/e2e/nodeset"
 )
 
-// testNamedRecord: a held job names a worker that does not exist yet. Its record stays when the others above a lower
-// maximum are deleted, while nobody knows the maximum, and when slurmctld reads its configuration again; then the job
-// runs there.
+// testNamedRecord: a held job names a worker that does not exist yet. Its record stays when the other records above a lower maximum are
+// deleted. It also stays while the maximum is unknown, and when slurmctld reads its configuration again. Then the job runs there.
 func testNamedRecord(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "named", Replicas: 1})
 	c.awaitSlurmState("named-5", "FUTURE", "")
@@ -39,9 +38,8 @@ func testNamedRecord(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// testNeededRecords: a held job requests more nodes than a lower maximum. The records above it stay, and Slurm accepts
-// another such job. They are deleted when the job requests fewer nodes. With the maximum 0 those of its nodes stay, until
-// it runs there.
+// testNeededRecords: a held job requests more nodes than a lower maximum. The records above it stay, and Slurm accepts another such job.
+// The records are deleted when the job requests fewer nodes. With the maximum 0, the records of its nodes stay until it runs there.
 func testNeededRecords(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "needed"})
 	c.awaitSlurmState("needed-5", "FUTURE", "")
@@ -191,7 +189,7 @@ func testReboot(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// testRebootToDown: with nextstate=down the node stays out of service until somebody resumes it, and another worker serves.
+// testRebootToDown: with nextstate=down the node stays out of service until an administrator resumes it, and another worker serves.
 func (c nodeSetEnv) testRebootToDown() {
 	c.t.Helper()
 	before := c.mustWorkers()["boot-0"]
@@ -216,8 +214,8 @@ func (c nodeSetEnv) testRebootToDown() {
 	})
 }
 
-// testKubeletAway: the pod of a worker with a job is deleted by force while its kubelet is away. The job ends as it
-// was asked to; meanwhile no second worker has its name.
+// testKubeletAway: the pod of a worker with a job is deleted by force while its kubelet is away. The job ends as requested; meanwhile no
+// second worker has its name.
 func testKubeletAway(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "lost", Replicas: 1})
 	const duration = 20 * time.Second
@@ -252,8 +250,8 @@ func testKubeletAway(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// testOlderState: slurmctld comes back with a state from before a worker registered, whose job runs. The worker stays
-// longer than one that never registers, until the job has ended, and then takes jobs again.
+// testOlderState: slurmctld comes back with a state from before a worker with a running job registered. The worker stays until the job has
+// ended, longer than a worker that never registers, and then takes jobs again.
 func testOlderState(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "older"})
 	c.awaitSlurmState("older-0", "FUTURE", "")

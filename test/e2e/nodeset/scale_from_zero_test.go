@@ -75,7 +75,7 @@ func awaitSubmittable(t *testing.T, s *nodeset.Env, nodeSets ...string) {
 	}
 }
 
-// conditionOf reports whether a condition of a NodeSet has a status, and what it says.
+// conditionOf reports whether a condition of a NodeSet has a status, and returns its text.
 func conditionOf(ctx context.Context, s *nodeset.Env, name, kind, status string) (bool, string) {
 	var n struct {
 		Status struct {

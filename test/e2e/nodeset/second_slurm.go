@@ -58,8 +58,8 @@ func (s *Env) CreateTwin(ctx context.Context) (*Env, error) {
 	return twin, twin.apply(ctx, "twin.yaml", s.Values.Namespace)
 }
 
-// StartSecondSlurm starts a second Slurm with the same keys in a namespace of its own. name is its
-// cluster name. nodes are the nodes of its NodeName line in slurm.conf, for which no slurmd runs.
+// StartSecondSlurm starts a second Slurm with the same keys in its own namespace. name is its cluster name. nodes are
+// the nodes of its NodeName line in slurm.conf; no slurmd runs for them.
 func (s *Env) StartSecondSlurm(ctx context.Context, name, nodes string) (*Env, error) {
 	if _, err := s.Kube.Kubectl(ctx, "create", "namespace", name); err != nil {
 		return nil, err

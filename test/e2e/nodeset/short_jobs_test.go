@@ -38,7 +38,8 @@ func testShortJobs(t *testing.T, s *nodeset.Env) { runShortJobs(t, s, 300) }
 func runShortJobs(t *testing.T, scene *nodeset.Env, jobs int) {
 	s, err := scene.StartSteadySlurm(t.Context())
 	must(t, err)
-	// Several jobs at a time: a job mostly waits for Slurm. With many more a slow machine has no time for anything else.
+	// Submit several jobs at a time, because a job mostly waits for Slurm. With many more, a slow machine has no time for
+	// anything else.
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "short", Replicas: 3, ExtraConf: "CPUs=4 RealMemory=1000"})
 	c.timeout = 20 * time.Minute
 	for first := 0; first < jobs; first += arraySize {

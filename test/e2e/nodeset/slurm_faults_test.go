@@ -62,7 +62,7 @@ func faultScenarios() map[string]scenario {
 // faultCase is a way in which a worker is drained, and what becomes of the drain once the worker is gone.
 type faultCase struct {
 	nodeSet, spec string
-	// program is the one that fails on the worker. With none an administrator drains it.
+	// program fails on the worker. If it is empty, an administrator drains the worker.
 	program, reason string
 	// stays: the drain outlives the worker.
 	stays bool
@@ -89,7 +89,7 @@ func (f faultCase) test(t *testing.T, s *nodeset.Env) {
 
 	c.awaitCompleted(sbatch(t, s, "-J", f.nodeSet, "-p", "all", "-C", f.nodeSet, "--wrap", "hostname"))
 	c.awaitWorkers()
-	// A list of jobs that is older than that of nodes may have the HPA start another one for some seconds.
+	// If the list of jobs is older than the list of nodes, the HPA may start another worker for some seconds.
 	all := created()
 	if others := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == first }); len(all)-len(others) != uses ||
 		len(all) > 3 {
@@ -137,7 +137,7 @@ func testFailedProlog(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// testMissedWorker: slurmctld adds to the reason of a worker that it drained that slurmd does not respond any more.
+// testMissedWorker: slurmctld drained a worker, and adds to its reason that slurmd no longer responds.
 func testMissedWorker(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "missed", Replicas: 1})
 	runScript(t, s, "touch /out/epilog-missed-0")
@@ -150,8 +150,8 @@ func testMissedWorker(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// expectReplacementInService deletes the pod of the one worker, which Slurm drained for the reason. Another one takes
-// the name, the only one that there may be, and its node is in service.
+// expectReplacementInService deletes the pod of the only worker, which Slurm drained for the reason. A new worker takes the name, the only
+// allowed one, and its node is in service.
 func (c nodeSetEnv) expectReplacementInService(reason string) {
 	c.t.Helper()
 	name := c.worker(0)

@@ -46,7 +46,7 @@ func testOtherSlurmAnswers(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// expectBothUntouched expects the workers and the nodes of the other Slurm to stay as they are.
+// expectBothUntouched expects the workers and the nodes of the other Slurm to stay unchanged.
 func (c nodeSetEnv) expectBothUntouched(other *nodeset.Env, before map[string]nodeset.Worker) {
 	c.t.Helper()
 	c.expectSteady("all is as it was", func() (bool, string) {

@@ -86,7 +86,7 @@ func scenariosOfEveryRelease() map[string]scenario {
 	return map[string]scenario{"scale-in": testScaleIn, "deletion": testDeletion, longest: testShortJobs}
 }
 
-// scenariosOfNewestRelease remove workers while something else is wrong, and give jobs up where a policy says so.
+// scenariosOfNewestRelease remove workers during other faults, and give jobs up where a policy allows it.
 func scenariosOfNewestRelease() map[string]scenario {
 	return map[string]scenario{
 		"update": testUpdate, "held by an administrator": testHeldByAdmin,

@@ -98,8 +98,8 @@ func (c nodeSetEnv) checkTolerations(pod string) {
 	}
 }
 
-// testReadingLacksNode: readings of Slurm lack the node of a worker that has a job. It
-// stays as it is, and protected, while another one leaves.
+// testReadingLacksNode: readings of Slurm lack the node of a worker that has a job. The worker stays, and stays
+// protected, while another one is removed.
 func testReadingLacksNode(t *testing.T, s *nodeset.Env) {
 	gate, err := s.ApplyClusterBehindProxy(t.Context(), "dim")
 	must(t, err)

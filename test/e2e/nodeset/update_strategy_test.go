@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/e2e/nodeset"
 )
 
-// testOnDelete: a worker is updated when somebody deletes its pod.
+// testOnDelete: a worker is updated when its pod is deleted.
 func testOnDelete(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "od", Replicas: 2, Spec: "  updateStrategy: {type: OnDelete}"})
 	c.applyRound(2, c.spec.Spec)
@@ -74,7 +74,7 @@ func testScheduled(t *testing.T, s *nodeset.Env) {
 	c.applyRound(2, spec(start))
 	c.awaitReservation("Nodes=plan-[0-1]", "MAINT", "StartTime="+start.UTC().Format("2006-01-02T15:04:05"))
 	waits := sbatch(t, s, "-J", "waits", "-p", "all", "-w", "plan-0", "--time=30", "--wrap", "true")
-	if time.Until(start) > 10*time.Second { // else there is nothing to be seen in time
+	if time.Until(start) > 10*time.Second { // with less time left, the state would change before the check
 		c.keepRounds("plan-0 0", "plan-1 0")
 	}
 	c.awaitRounds("plan-0 2", "plan-1 2")
@@ -133,8 +133,8 @@ func (c nodeSetEnv) hasRounds(want []string) (bool, string) {
 	return ok, fmt.Sprint(workers)
 }
 
-// awaitOwned waits until the Slurm nodes name their owner. While one that responds does not, no
-// worker is created with its name: one that follows a deleted pod has the next.
+// awaitOwned waits until the Slurm nodes name their owner. While a responding node does not, the operator creates no
+// worker with its name. A worker that follows a deleted pod then gets the next name.
 func (c nodeSetEnv) awaitOwned(slurmNodes ...string) {
 	c.t.Helper()
 	for _, name := range slurmNodes {

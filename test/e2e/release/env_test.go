@@ -35,7 +35,7 @@ func moduleRoot(t *testing.T) string {
 	return root
 }
 
-// cacheFolder returns the folder of what is built once.
+// cacheFolder returns the folder for things that are built once.
 func cacheFolder(t *testing.T) string {
 	t.Helper()
 	user, err := os.UserCacheDir()
@@ -79,7 +79,7 @@ func onlyFile(t *testing.T, pattern string) string {
 	return found[0]
 }
 
-// output runs a command and returns what it prints to both outputs.
+// output runs a command and returns its output and errors.
 func output(ctx context.Context, name string, args ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	return strings.TrimSpace(string(out)), err

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestPackagesOfRPM reads the packages with rpm: their checksums, files and scripts. No system with RPM is there to install
-// them in.
+// TestPackagesOfRPM reads the packages with rpm: their checksums, files and scripts. It installs none, because it has no system with RPM.
 func TestPackagesOfRPM(t *testing.T) {
 	dist(t)
 	if _, err := exec.LookPath("rpm"); err != nil {

@@ -17,8 +17,8 @@ import (
 // nodeRegistry is the registry's address in the network of the node, where containerd needs no TLS.
 const nodeRegistry = "127.0.0.1:5000"
 
-// TestStackFromARegistry installs slurm-stack from the registry on a node that has none of our images, and runs a job on a
-// worker that the HPA creates.
+// TestStackFromARegistry installs slurm-stack from the registry on a node without any of our images, and runs a job on a worker that the
+// HPA creates.
 func TestStackFromARegistry(t *testing.T) {
 	if missing := realkube.MissingNodeRequirement(); missing != "" {
 		t.Skip(missing)

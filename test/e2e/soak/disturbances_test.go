@@ -13,8 +13,8 @@ import (
 // disturbance is something that happens to the cluster, and must cost no job.
 type disturbance struct {
 	name string
-	// do does it, and returns how to undo it some seconds later, or nil. An error ends the disturbance, not the soak: what is
-	// disturbed may be down because of another one.
+	// do carries out the disturbance, and returns a function that undoes it some seconds later, or nil. An error ends the disturbance, not the
+	// soak: another disturbance may have stopped its target.
 	do func(r *run) (undo func() error, err error)
 }
 
@@ -78,7 +78,7 @@ func patch(object, change, back string) func(*run) (func() error, error) {
 	}
 }
 
-// killSlurmctld kills slurmctld, and notes when, since it then loses what it accepted right before.
+// killSlurmctld kills slurmctld, and records the time, since slurmctld then loses what it accepted right before.
 func (r *run) killSlurmctld() (func() error, error) {
 	_, err := r.controller(r.Context(), "sh", "-c", "kill -9 $(cat /run/slurmctld/slurmctld.pid)")
 	r.addKill(time.Now())
@@ -162,7 +162,7 @@ func (r *run) drawNode(dice *rand.Rand) (string, error) {
 	return nodes[dice.IntN(len(nodes))], nil
 }
 
-// drainWorker drains a worker as an administrator does, who resumes it later.
+// drainWorker drains a worker as an administrator, and resumes it later.
 func (r *run) drainWorker() (func() error, error) {
 	node, err := r.drawNode(r.dice)
 	if err != nil {
@@ -189,7 +189,7 @@ func (r *run) drainPartition() (func() error, error) {
 	}, failure
 }
 
-// rebootWorker asks for a reboot of a worker as soon as it is idle.
+// rebootWorker requests a reboot of a worker as soon as it is idle.
 func (r *run) rebootWorker() (func() error, error) {
 	node, err := r.drawNode(r.dice)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package soak runs a random workload on the cluster of the demo while everything that may happen to it does: daemons are killed,
-// pods are deleted and evicted, objects are updated, partitions and maxima change, and an administrator drains and resumes.
-// Every job must end as its owner asked, at its first start.
+// Package soak runs a random workload on the demo's cluster during disturbances. Daemons are killed, pods are deleted and evicted, objects
+// are updated, partitions and maxima change, and an administrator drains and resumes. Every job must end as its owner requested, at its
+// first start.
 //
-// The workload and the order of the disturbances are drawn from a seed (workload.go, disturbances_test.go); the verdict over what
-// Slurm recorded and what was sampled is pure (verdict.go).
+// A seed determines the workload and the order of the disturbances (workload.go, disturbances_test.go). verdict.go judges Slurm's records
+// and the samples in pure functions.
 package soak

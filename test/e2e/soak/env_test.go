@@ -15,7 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
-// namespace is that of the release.
+// namespace is the namespace of the release.
 const namespace = "slurm"
 
 // env is a Kubernetes cluster with the release of the demo.
@@ -72,7 +72,7 @@ func (e *env) awaitReady() {
 	})
 }
 
-// nodeSets are those of the release.
+// nodeSets are the NodeSets of the release.
 var nodeSets = []string{"slurm-worker-cpu", "slurm-worker-gpu"}
 
 // kubectl runs kubectl in the namespace.

@@ -45,9 +45,9 @@ type run struct {
 	faults   []string
 }
 
-// TestSoak runs the workload and the disturbances of each seed on the cluster of the demo. Every job ends as it was asked to, at
-// its first start, but for what Slurm loses with a killed slurmctld; no worker flaps, no more workers than needed run for longer
-// than a minute, and zero workers remain.
+// TestSoak runs the workload and the disturbances of each seed on the demo's cluster. Every job ends as requested, at its first start,
+// except for what Slurm loses with a killed slurmctld. No worker flaps, no more workers than needed run for longer than a minute, and zero
+// workers remain.
 func TestSoak(t *testing.T) {
 	if missing := realkube.MissingNodeRequirement(); missing != "" {
 		t.Skip(missing)
@@ -97,7 +97,7 @@ func (r *run) submitJobs(dice *rand.Rand, end time.Time) {
 			if len(job.Then) > 0 {
 				time.AfterFunc(followUpAfter, func() { r.followUp(id, job) })
 			}
-		} // nobody has promised anything for a job that was not accepted
+		} // a job that was not accepted has no promised result
 		time.Sleep(time.Duration(1+dice.IntN(4)) * time.Second)
 	}
 }

@@ -30,8 +30,8 @@ const accountingTime = "2006-01-02T15:04:05"
 // slurmctld"): slurmctld writes its state every five seconds, which takes up to a second here.
 const lossWindow = 6 * time.Second
 
-// judgeJobs returns what is wrong with the records of the jobs, and which jobs Slurm may have lost with a killed slurmctld: those
-// that were accepted right before, those whose id was given twice, and those of the given names, whose ends it lost.
+// judgeJobs returns the faults in the records of the jobs, and the jobs that Slurm may have lost with a killed slurmctld. These are jobs
+// that were accepted right before the kill, jobs whose id was given twice, and jobs named in lostEnds.
 func judgeJobs(jobs []submission, records []record, kills []time.Time, lostEnds []string) (faults, lost []string) {
 	given := map[string]int{}
 	for _, job := range jobs {
@@ -62,7 +62,7 @@ func isLossExcused(job submission, kills []time.Time) bool {
 	return slices.ContainsFunc(times, func(at time.Time) bool { return isLost(at, kills) })
 }
 
-// isLost reports whether slurmctld was killed before it had to save what it was told at a time.
+// isLost reports whether slurmctld was killed before it had to save what it received at a time.
 func isLost(at time.Time, kills []time.Time) bool {
 	return slices.ContainsFunc(kills, func(kill time.Time) bool { return !kill.Before(at) && kill.Sub(at) <= lossWindow })
 }
@@ -86,7 +86,7 @@ func ranAgain(job submission, records []record, kills []time.Time) bool {
 	})
 }
 
-// isHeld reports whether somebody holds a job ("%i %j %T %r" of squeue): its owner or an administrator.
+// isHeld reports whether a job ("%i %j %T %r" of squeue) is held by its owner or an administrator.
 func isHeld(queued string) bool {
 	queued = strings.TrimSpace(queued)
 	return strings.HasSuffix(queued, " JobHeldUser") || strings.HasSuffix(queued, " JobHeldAdmin")
@@ -95,8 +95,8 @@ func isHeld(queued string) bool {
 // launchFailed is the reason of a job whose batch script slurmd refused.
 const launchFailed = "launch failed requeued held"
 
-// isLostStart reports whether a killed slurmctld seems to have lost the start of a held job ("%i %j %T %r" of squeue): it started the job again
-// while its first start ran, and the reason of a node ("%N %E" of sinfo) tells so.
+// isLostStart reports whether a killed slurmctld seems to have lost the start of a held job ("%i %j %T %r" of squeue). It then started the
+// job again during the job's first start, and the reason of a node ("%N %E" of sinfo) shows it.
 func isLostStart(queued, reasons string, kills []time.Time) bool {
 	return len(kills) > 0 && strings.Contains(queued, launchFailed) && strings.Contains(reasons, "Duplicate jobid")
 }
@@ -104,8 +104,8 @@ func isLostStart(queued, reasons string, kills []time.Time) bool {
 // lostEnd is a job that slurmctld believes to run, although slurmdbd has its end.
 type lostEnd struct{ id, name string }
 
-// findLostEnds returns the jobs that run according to a queue ("%i|%j|%T" of squeue), and that completed according to
-// slurmdbd ("jobid,end,state" of sacct) when slurmctld was about to be killed.
+// findLostEnds returns the jobs that run according to a queue ("%i|%j|%T" of squeue), but that completed according to slurmdbd
+// ("jobid,end,state" of sacct) shortly before slurmctld was killed.
 func findLostEnds(queue, accounting string, kills []time.Time) []lostEnd {
 	ended := map[string]bool{}
 	for line := range strings.Lines(accounting) {
@@ -131,7 +131,7 @@ func findLostEnds(queue, accounting string, kills []time.Time) []lostEnd {
 	return out
 }
 
-// judgeJob returns what is wrong with the records of one job, empty if nothing is.
+// judgeJob returns the fault in the records of one job, or "".
 func judgeJob(job submission, records []record) string {
 	fault := func(format string, args ...any) string {
 		return fmt.Sprintf("job %s (%s, %s): ", job.id, job.name, job.Kind) + fmt.Sprintf(format, args...)
@@ -142,7 +142,7 @@ func judgeJob(job submission, records []record) string {
 			continue
 		}
 		count++
-		// sacct adds who cancelled a job.
+		// sacct appends the user who cancelled a job.
 		if state, _, _ := strings.Cut(r.state, " "); state != job.Want {
 			return fault("%s is %s, want %s", r.id, r.state, job.Want)
 		}
@@ -156,7 +156,7 @@ func judgeJob(job submission, records []record) string {
 	return ""
 }
 
-// sample is what the cluster looked like at one moment.
+// sample is the state of the cluster at one moment.
 type sample struct {
 	at time.Time
 	// workers are the pods of workers that are not being deleted, by their UID.

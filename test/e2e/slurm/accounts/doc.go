@@ -1,2 +1,2 @@
-// Package accounts tests with a real slurmdbd what prune removes from its database, and what it leaves.
+// Package accounts tests with a real slurmdbd which records prune removes from its database, and which it keeps.
 package accounts

@@ -122,7 +122,7 @@ func TestPrune(t *testing.T) {
 				t.Fatal(err)
 			}
 			few := account("hpc", "bob", "carol") + account("ml", "carol")
-			process.Await(t, func() error { // slurmctld tells slurmdbd of the job
+			process.Await(t, func() error { // slurmctld reports the job to slurmdbd
 				if _, err := e.load(nil, few); err == nil || !strings.Contains(err.Error(), "Job(s) active") {
 					return fmt.Errorf("of a user with a held job the error is %w", err)
 				}

@@ -39,7 +39,7 @@ isRetried() { await '*"wanted":"'$1'","applied":"A"*"error"*"retryAt"*' "$1 is t
 want A ''
 `
 
-// runBesideAgent runs a script that begins with agentScript, in a mount namespace of its own, and returns what it prints.
+// runBesideAgent runs a script that begins with agentScript, in its own mount namespace, and returns its output.
 func runBesideAgent(t *testing.T, tr trial, script string, args ...string) string {
 	t.Helper()
 	dir := filepath.Join(tr.cluster.Dir, "scratch", "program")

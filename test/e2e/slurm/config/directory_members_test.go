@@ -23,8 +23,8 @@ func (a *agentBeside) findUnknownIn(ctx context.Context, database string, names 
 	return strings.FieldsFunc(out, func(r rune) bool { return r == '\n' }), err
 }
 
-// TestARevisionWaitsForTheDirectory: a user and a group of reservations are gone for a while, as while a directory does not answer. The
-// reservations stay, and the revision is applied when they are back. A forced one shows what is lost without waiting.
+// TestARevisionWaitsForTheDirectory: a user and a group of reservations are missing for a while, as if a directory did not answer. The
+// reservations stay, and the revision is applied when both are back. A forced revision shows what is lost without waiting.
 func TestARevisionWaitsForTheDirectory(t *testing.T) {
 	forEachRelease(t, func(t *testing.T, release string, tr trial) {
 		a := newAgentBeside(t, tr)

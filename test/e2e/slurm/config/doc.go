@@ -1,3 +1,3 @@
-// Package config tests on real slurmctlds and slurmdbds that they take the configuration that the
-// operator renders as it is meant, and refuse what package slurmconf refuses.
+// Package config tests the operator's configuration on real slurmctlds and slurmdbds. They must use the rendered
+// configuration as intended, and refuse what package slurmconf refuses.
 package config

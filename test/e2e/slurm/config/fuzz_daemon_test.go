@@ -25,7 +25,7 @@ type realSlurmctld struct {
 	log   string
 }
 
-// start ends the slurmctld that runs and starts one with a slurm.conf. The error says why it does not serve.
+// start ends the running slurmctld and starts one with a slurm.conf. It returns an error with the reason if slurmctld does not serve.
 func (r *realSlurmctld) start(ctx context.Context, conf string) error {
 	r.kill()
 	if err := writeConf(conf); err != nil {
@@ -49,7 +49,7 @@ func (r *realSlurmctld) start(ctx context.Context, conf string) error {
 	r.ended = make(chan struct{})
 	cmd, ended := r.cmd, r.ended
 	go func() {
-		_ = cmd.Wait() // the log says why it ended
+		_ = cmd.Wait() // the log contains the reason
 		close(ended)
 	}()
 	return r.awaitServing(0)
@@ -67,7 +67,7 @@ func (r *realSlurmctld) reconfigure(_ context.Context, conf string) error {
 	return r.awaitServing(mark)
 }
 
-// describeEnd returns the last lines of a slurmctld that has ended by itself, and nothing for one that runs.
+// describeEnd returns the last lines of a slurmctld that has ended, and "" for a running one.
 func (r *realSlurmctld) describeEnd() string {
 	select {
 	case <-r.ended:
@@ -97,7 +97,7 @@ func (r *realSlurmctld) said() string {
 	return string(content)
 }
 
-// How long slurmctld may take to serve, how long one that does not log is given, and how long it must go on.
+// How long slurmctld may take to serve, how long a silent one may take, and how long it must keep running.
 const (
 	servingTimeout = 30 * time.Second
 	silentDelay    = 3 * time.Second
@@ -132,7 +132,7 @@ func (r *realSlurmctld) listens() bool {
 	return err == nil && conn.Close() == nil
 }
 
-// lastLines returns the last lines of a log that say what is wrong.
+// lastLines returns the last errors of a log.
 func lastLines(log string) string {
 	var out []string
 	for line := range strings.Lines(log) {

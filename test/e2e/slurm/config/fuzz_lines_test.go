@@ -17,11 +17,11 @@ import (
 // randomLines makes random lines of slurm.conf.
 type randomLines struct {
 	rand *rand.Rand
-	// options are all options that this release knows, and fields those of the records, by their first option.
+	// options are all options that this release knows. fields maps the first option of each record to the record's options.
 	options []string
 	fields  map[string][]string
-	// plugins are the plugins that exist, such as jobcomp/filetxt, current the values that slurmctld shows, and words
-	// what is in Slurm's library.
+	// plugins are the existing plugins, such as jobcomp/filetxt. current are the values that slurmctld shows, and words are the words in
+	// Slurm's library.
 	plugins []string
 	current map[string]string
 	words   []string

@@ -31,8 +31,7 @@ var (
 // fewLines is how many lines are tried without a time.
 const fewLines = 12
 
-// insideScript runs a copy of this test as slurm, with an /etc/slurm, a state and a socket of its own, and keeps slurmctld
-// from taking the memory of the machine.
+// insideScript runs a copy of this test as slurm, with its own /etc/slurm, state and socket. It limits slurmctld's memory.
 const insideScript = `set -eu
 dir=/inst/scratch/fuzz; mkdir -p $dir/etc; cp -a /etc/slurm/*.key $dir/etc/; chown -R slurm $dir
 mount --bind $dir/etc /etc/slurm
@@ -86,7 +85,7 @@ type confFuzz struct {
 	last string
 }
 
-// TestInsideCluster is what TestNoAcceptedLineEndsSlurmctld runs inside a cluster.
+// TestInsideCluster is the part of TestNoAcceptedLineEndsSlurmctld that runs inside a cluster.
 func TestInsideCluster(t *testing.T) {
 	if *insidePort == 0 {
 		t.Skip("TestNoAcceptedLineEndsSlurmctld runs it")

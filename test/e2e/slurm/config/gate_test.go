@@ -20,8 +20,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// TestNoJobStartsBehindAClosedGate: it waits until the gate is open, while those that run go on. A partition that an
-// administrator has set DOWN stays DOWN.
+// TestNoJobStartsBehindAClosedGate: a job waits until the gate is open, while running jobs continue. A partition that an administrator has
+// set DOWN stays DOWN.
 func TestNoJobStartsBehindAClosedGate(t *testing.T) {
 	forNewestRelease(t, func(t *testing.T, _ string, tr trial) {
 		run := func(argv ...string) string {
@@ -106,8 +106,8 @@ func TestNoJobStartsBehindAClosedGate(t *testing.T) {
 	})
 }
 
-// TestPartitionsAreUpAfterSlurmctldIsKilledBehindAnOpenGate: slurmctld saves the state of the first partition at once, and those
-// of the others up to five seconds later.
+// TestPartitionsAreUpAfterSlurmctldIsKilledBehindAnOpenGate: slurmctld saves the state of the first partition at once, and the other
+// partitions' states up to five seconds later.
 func TestPartitionsAreUpAfterSlurmctldIsKilledBehindAnOpenGate(t *testing.T) {
 	forNewestRelease(t, func(t *testing.T, _ string, tr trial) {
 		states := func() (string, error) {

@@ -164,8 +164,8 @@ func (a *agentBeside) awaitJob(id, state string) {
 	})
 }
 
-// TestRevisionsThatEndJobsWait, whichever way they do it; the jobs go on. They are applied when the jobs have ended, or when
-// they are forced.
+// TestRevisionsThatEndJobsWait: the revisions end jobs in different ways, and the jobs continue. A revision is applied when the jobs have
+// ended, or when it is forced.
 func TestRevisionsThatEndJobsWait(t *testing.T) {
 	forNewestRelease(t, func(t *testing.T, _ string, tr trial) {
 		a := newAgentBeside(t, tr)

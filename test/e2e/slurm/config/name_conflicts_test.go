@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/names"
 )
 
-// TestNodeSetsWithNamesOfSlurmNodes: whichever of the NodeSets w and w-0 is older, slurmctld starts with what is
-// listed, and a Slurm node can be created for each worker. With both, it would end.
+// TestNodeSetsWithNamesOfSlurmNodes: whichever of the NodeSets w and w-0 is older, slurmctld starts with the listed
+// one, and a Slurm node can be created for each worker. With both, slurmctld would end.
 func TestNodeSetsWithNamesOfSlurmNodes(t *testing.T) {
 	forNewestRelease(t, func(t *testing.T, _ string, tr trial) {
 		a := newAgentBeside(t, tr)

@@ -12,7 +12,7 @@ import (
 // twoGPUs is a line of gres.conf for two nodes.
 const twoGPUs = "NodeName=a[0-1] Name=gpu Type=a100 File=/dev/nvidia[0-1]"
 
-// otherFiles are files beside slurm.conf. slurmctld itself goes on with all of them.
+// otherFiles are files beside slurm.conf. slurmctld itself continues with all of them.
 var otherFiles = []struct {
 	line, name, text string
 	// refused is part of the refusal, empty if they are accepted.
@@ -56,7 +56,7 @@ func TestAgentRefusesFilesThatSlurmdDoesNotRead(t *testing.T) {
 		for _, tc := range otherFiles {
 			more := map[string]string{tc.name: tc.text}
 			if strings.HasPrefix(tc.line, "MaxNodeCount") {
-				more["gres.conf"] = "Name=gpu Count=1\n" // a node beside those of the topology
+				more["gres.conf"] = "Name=gpu Count=1\n" // a node in addition to the nodes of the topology
 			}
 			out, err := check(t.Context(), conf+tc.line+"\n", more)
 			t.Logf("%-14q %-14q %q: %s", tc.line, tc.name, tc.text, strings.TrimSpace(out))

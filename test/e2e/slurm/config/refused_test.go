@@ -93,8 +93,8 @@ setpriv --reuid slurm --regid slurm --init-groups ./slurm-agent --check=etc --te
 	}
 }
 
-// TestAgentRefusesWhatSlurmctldDoesNotStartWith checks configurations by trials of a real slurmctld. The
-// slurmctld of the cluster goes on.
+// TestAgentRefusesWhatSlurmctldDoesNotStartWith checks configurations by trials of a real slurmctld. The cluster's
+// slurmctld continues.
 func TestAgentRefusesWhatSlurmctldDoesNotStartWith(t *testing.T) {
 	forEachRelease(t, func(t *testing.T, _ string, tr trial) {
 		check := startAgent(t, tr)

@@ -16,7 +16,7 @@ import (
 // tresLines are lines of slurm.conf with TRES, and what the refusal must contain, empty for none.
 var tresLines = []struct {
 	lines string
-	// hasSlurmdbd says that slurm.conf has a slurmdbd.
+	// hasSlurmdbd adds a slurmdbd to slurm.conf.
 	hasSlurmdbd bool
 	want        string
 }{

@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 
-// trial starts a daemon with a configuration of its own beside the daemons of a cluster.
+// trial starts a daemon with its own configuration beside the daemons of a cluster.
 type trial struct {
 	cluster *realslurm.Cluster
 	port    int32
@@ -28,9 +28,9 @@ func newTrial(ctx context.Context, cluster *realslurm.Cluster) (trial, error) {
 	return trial{cluster, int32(address.Port)}, listener.Close()
 }
 
-// startScript starts a daemon in a folder with the cluster's keys until it serves or has ended,
-// runs a command, and prints what both said. Its arguments are the daemon, the words in its log
-// that say that it serves, and the command.
+// startScript starts a daemon in a folder with the cluster's keys and waits until it serves or has ended. It then runs
+// a command, and prints the output of both. Its arguments are the daemon, the words in its log that mean it serves, and
+// the command.
 const startScript = `set -u
 daemon=$1 serves=$2; shift 2
 cp -a /etc/slurm/*.key /inst/scratch/trial/
@@ -48,8 +48,7 @@ kill $pid 2>/dev/null; wait $pid
 cat $log
 `
 
-// run writes the files, by name, starts the daemon with them and returns what it and the command
-// said.
+// run writes the files, by name, starts the daemon with them and returns the output of the daemon and the command.
 func (tr trial) run(ctx context.Context, files map[string]string, daemon, serves string, command ...string) (string, error) {
 	dir := filepath.Join(tr.cluster.Dir, "scratch", "trial")
 	if err := os.RemoveAll(dir); err != nil {

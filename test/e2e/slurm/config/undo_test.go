@@ -34,8 +34,8 @@ scontrol ping; squeue --noheader --format='job %i %T' --jobs=$job
 end
 `
 
-// TestAChangeThatFailsIsUndone: the trial accepts it, slurmctld ends with it, and runs with what was in force before. The
-// administrator goes back, and an agent that is killed in between changes nothing.
+// TestAChangeThatFailsIsUndone: the trial accepts a change, but slurmctld ends with it, and then runs with the former configuration. The
+// administrator reverts the change. An agent that is killed in between changes nothing.
 func TestAChangeThatFailsIsUndone(t *testing.T) {
 	forNewestRelease(t, func(t *testing.T, release string, tr trial) {
 		taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

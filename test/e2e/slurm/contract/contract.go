@@ -119,7 +119,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// ServedVersions returns those of the versions that the server serves.
+// ServedVersions returns the given versions that the server serves.
 func ServedVersions(ctx context.Context, url string, token slurmclient.TokenSource, versions []string) (
 	[]string, error) {
 	var out []string

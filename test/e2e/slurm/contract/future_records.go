@@ -15,8 +15,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// testFutureRecords checks that the client's list of nodes is the server's default list, state for
-// state, plus the FUTURE records, and that a list since update_time contains these too.
+// testFutureRecords checks that the client's list of nodes is the server's default list, state for state, plus the
+// FUTURE records. A list since update_time must contain these too.
 func (s *suite) testFutureRecords(t *testing.T) {
 	ctx := t.Context()
 	id := s.submit(t, s.client, slurm.JobRequest{RequiredNodes: "n1", Tasks: 1, Script: "#!/bin/sh\nsleep 600\n"})

@@ -105,8 +105,8 @@ func (b *countingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pollAndCompare polls and compares the arrays with the list. The states read in one poll are much
-// smaller than those of the tasks of one array, which exceed 5 MB.
+// pollAndCompare polls and compares the arrays with the list. The states read in one poll are much smaller than the
+// states of all tasks of one array, which exceed 5 MB.
 func (r *largeReader) pollAndCompare(t *testing.T, when string) {
 	t.Helper()
 	r.stateBytes.Store(0)

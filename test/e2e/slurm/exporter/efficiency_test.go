@@ -102,7 +102,7 @@ func describeDifferences(got, want numbers.Series) (out []string) {
 	return out
 }
 
-// readEfficiency returns how many runs of jobs have ended since a time as sacct shows, and the series of what they used.
+// readEfficiency returns how many runs of jobs have ended since a time according to sacct, and the series of their usage.
 func readEfficiency(t *testing.T, cluster *realslurm.Cluster, since time.Time) (int, numbers.Series) {
 	t.Helper()
 	out, err := cluster.Run(t.Context(), "", "sacct", "--allusers", "--duplicates", "--parsable2", "--noheader", "--noconvert",
@@ -119,7 +119,7 @@ func readEfficiency(t *testing.T, cluster *realslurm.Cluster, since time.Time) (
 			return
 		}
 		ended++
-		if steps == 0 || unmeasured > 0 { // slurmd never told what it used, as of a run that is requeued when it begins
+		if steps == 0 || unmeasured > 0 { // slurmd never reported the usage, as for a run that is requeued when it begins
 			for label, owner := range map[string]string{"account": job[1], "user": job[2]} {
 				series[fmt.Sprintf("slurm_%s_ended_jobs_unmeasured_total{%s=%q}", label, label, owner)]++
 			}

@@ -26,8 +26,8 @@ const layersFile = `- resource: flat
       count: 20
 `
 
-// TestHierarchicalResources have the series of each layer, or none where slurmrestd does not tell the layers apart. Slurm has them
-// since 25.05.
+// TestHierarchicalResources: each layer has its series, or no layer has them if slurmrestd does not distinguish the layers. Slurm has
+// hierarchical resources since 25.05.
 func TestHierarchicalResources(t *testing.T) {
 	t.Parallel()
 	cluster, err := realslurm.Start(t.Context(), realslurm.Config{Version: "26.05", WithoutAccounting: true,

@@ -15,8 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 
-// TestPrivateJobs: with PrivateData=jobs the jobs of others are unknown to the token of an ordinary user, and known to that of an
-// operator.
+// TestPrivateJobs: with PrivateData=jobs, an ordinary user's token does not show the jobs of others, and an operator's token does.
 func TestPrivateJobs(t *testing.T) {
 	t.Parallel()
 	for _, release := range realslurm.Versions() {

@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 
-// commandRecord is what a command prints about one job, node or partition.
+// commandRecord is a command's output about one job, node or partition.
 type commandRecord map[string]string
 
 // clusterRecords are the records of a cluster by name or ID.

@@ -1,3 +1,3 @@
-// Package menagerie runs every program against many kinds of real Slurm clusters and compares their
-// output with that of Slurm's own commands.
+// Package menagerie runs every program against many kinds of real Slurm clusters and compares their output with Slurm's
+// own commands.
 package menagerie

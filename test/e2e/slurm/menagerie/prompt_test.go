@@ -117,7 +117,7 @@ func (c *comparison) compareQueue(t *testing.T, s *observation, args []string) {
 		return
 	}
 	if start {
-		// slurmctld plans anew every few seconds, and does not report each plan as a change.
+		// slurmctld replans every few seconds, and does not report each plan as a change.
 		before, after, got = sortedByID(before), sortedByID(after), sortedByID(got)
 	}
 	for i := range got {

@@ -20,8 +20,8 @@ func NewScenario(seed uint64) Scenario {
 	return scenario
 }
 
-// drawInitialState draws the workers that exist before the queue is submitted, and the jobs that
-// were submitted to them. In half of the scenarios there are none.
+// drawInitialState draws the workers that exist before the queue is submitted, and the jobs that were submitted to
+// them. Half of the scenarios have neither.
 func drawInitialState(g generator) (there []uint64, before []Job) {
 	some := g.oneIn(2)
 	for _, p := range g.variant.Pools {

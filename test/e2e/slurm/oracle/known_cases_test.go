@@ -20,9 +20,8 @@ import (
 type knownCase struct {
 	name, variant  string
 	initialWorkers []uint64
-	// initial are the arguments of the job that is submitted before the workers are up, "-H" in the
-	// variant's first partition if empty and there are workers. queue are those of the other jobs,
-	// separated by "; ".
+	// initial are the arguments of the job that is submitted before the workers are up. If it is empty and there are workers, it is "-H" in
+	// the variant's first partition. queue are the arguments of the other jobs, separated by "; ".
 	initial, queue string
 	// setUp and tearDown are shell commands that run before and after the case.
 	setUp, tearDown string
@@ -110,7 +109,7 @@ func TestKnownCasesOnRealSlurm(t *testing.T) {
 // knownCaseLanes is how many clusters of a release run known cases at a time.
 const knownCaseLanes = 4
 
-// divideByVariant divides cases into lanes. Those of a variant stay in one lane, since another variant restarts slurmctld.
+// divideByVariant divides cases into lanes. Cases of one variant stay in one lane, since another variant restarts slurmctld.
 func divideByVariant(cases []knownCase, lanes int) [][]knownCase {
 	byVariant := map[string][]knownCase{}
 	for _, c := range cases {

@@ -116,8 +116,8 @@ func scenariosByVariant(seed uint64, rounds int) (scenarios []Scenario) {
 	return scenarios
 }
 
-// runScenarios runs scenarios in an environment of its own. It calls report with every round, which
-// returns how many rounds have failed so far, and shorter with every minimised round.
+// runScenarios runs scenarios in its own environment. It calls report with every round; report returns how many rounds
+// have failed so far. It calls shorter with every minimised round.
 func runScenarios(ctx context.Context, keeper *realslurm.Cluster, name string, scenarios <-chan Scenario,
 	report func(Round) int, shorter func(string)) error {
 	l, err := newSlurmEnv(ctx, keeper, name)

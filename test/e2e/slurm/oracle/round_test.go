@@ -42,8 +42,7 @@ func (l *slurmEnv) runScenario(ctx context.Context, scenario Scenario) (Round, e
 	}
 }
 
-// maxRuns is how many times a failing scenario runs: on a busy machine slurmctld can do twice what
-// it usually does not do.
+// maxRuns is how many times a failing scenario runs, because slurmctld can fail twice by chance on a busy machine.
 const maxRuns = 3
 
 // runRepeatedly runs a scenario, and repeats it while it fails. A failure of all runs counts.

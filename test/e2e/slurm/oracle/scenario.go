@@ -104,9 +104,8 @@ func nodeLine(p demand.Pool, port, more string) string {
 	return strings.Join(options, " ")
 }
 
-// slurmConf returns the slurm.conf of a variant, given that of the started cluster. It replaces
-// nodes and partitions except for n1, whose slurmd answers for all workers and which has the
-// partition of the idle job.
+// slurmConf returns the slurm.conf of a variant, based on the started cluster's. It replaces all nodes and partitions
+// except for n1, whose slurmd answers for all workers, and the partition of n1's idle job.
 func (v *Variant) slurmConf(base, port string) string {
 	var out strings.Builder
 	for line := range strings.Lines(base) {

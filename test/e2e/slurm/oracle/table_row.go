@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// formatTableRow formats what demand read, and what it should have required of each pool, as a row of the
-// table tests of demand.
+// formatTableRow formats the input of demand, and the requirement that each pool should have had, as a row of demand's
+// table tests.
 func formatTableRow(name string, s *slurmclient.Snapshot, pools []demand.Pool, want []uint64) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%q: {\n\tnouns: []any{\n", name)

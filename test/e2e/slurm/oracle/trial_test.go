@@ -15,9 +15,9 @@ import (
 
 const submitIdleJob = "sbatch --parsable -J " + idleJob + " -p " + idlePartition + " --wrap true"
 
-// submitScenario cancels all jobs, removes workers that the scenario does not start with, and
-// submits its jobs: first the initial jobs, then, once these have started as far as possible, the
-// queue. It returns when the scheduler has evaluated all jobs and started what it can.
+// submitScenario cancels all jobs, removes workers that the scenario does not start with, and submits its jobs. The
+// initial jobs come first, and the queue follows once these have started as far as possible. It returns when the
+// scheduler has evaluated all jobs and started those that it can.
 func (l *slurmEnv) submitScenario(ctx context.Context, scenario Scenario) error {
 	if len(l.variant.GRES) > 0 {
 		// slurmctld leaks generic resources of jobs that end before they run.
@@ -132,7 +132,7 @@ func (l *slurmEnv) allUp() []uint64 {
 	return all
 }
 
-// diagInterval is the time between two looks at the number of cycles, of which there is one a second.
+// diagInterval is the pause between two readings of the number of cycles. A cycle takes one second.
 const diagInterval = 150 * time.Millisecond
 
 // awaitScheduler waits for a backfill cycle that starts after the call. The cycle evaluates every

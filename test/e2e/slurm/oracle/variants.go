@@ -106,8 +106,8 @@ func limitNames(of []limit) (names []string) {
 // accountNames returns the accounts that jobs can use.
 func accountNames() []string { return limitNames(limitedAccounts[1:]) }
 
-// newPool returns the pool of a NodeSet with a maximum. Its workers are in the partitions, by
-// default in that of its name.
+// newPool returns the pool of a NodeSet with a maximum. Its workers are in the given partitions, by default in the
+// partition of its name.
 func newPool(name string, most uint64, shape demand.Shape, partitions ...string) demand.Pool {
 	if len(partitions) == 0 {
 		partitions = []string{name}

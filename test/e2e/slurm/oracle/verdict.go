@@ -2,7 +2,7 @@ package oracle
 
 import "slices"
 
-// Trial is what real Slurm did with one queue on a number of workers.
+// Trial is the result of real Slurm for one queue on a number of workers.
 type Trial struct {
 	// Up is the number of workers of each pool, in the order of the scenario's pools.
 	Up []uint64
@@ -22,8 +22,8 @@ func missingJobs(in, from Trial) (jobs []string) {
 
 // Verdict is the result of one round.
 type Verdict struct {
-	// Starved are the jobs that start on all workers, but neither on the required workers nor on those
-	// that demand requires once Slurm has started what it can.
+	// Starved are the jobs that start on all workers, but not on the required workers. They do not start either on the
+	// workers that demand requires once Slurm has started all the jobs it can.
 	Starved []string
 	// Delayed are the jobs that start only on the latter workers: Slurm placed other jobs so that more
 	// workers are needed than with the placement that demand expected.
@@ -45,9 +45,9 @@ func (v Verdict) Fails() bool {
 	return !v.Unmodelled && (len(v.Starved)+len(v.Delayed) > 0 || v.Excessive)
 }
 
-// judgeRound compares what Slurm did on the required workers, and on those that demand then
-// required, with what it did on all of them, and the required workers with the minimum that starts
-// as many jobs. unmodelled is how many jobs demand does not model.
+// judgeRound compares Slurm's results on three sets of workers: the required ones, those that demand then required, and
+// all of them. It also compares the required workers with the minimum that starts as many jobs. unmodelled is how many
+// jobs demand does not model.
 func judgeRound(required, grown, all Trial, least []uint64, unmodelled uint64) Verdict {
 	v := Verdict{Starved: missingJobs(all, grown), Unmodelled: unmodelled > 0}
 	switch missing := missingJobs(all, required); {
@@ -106,8 +106,8 @@ func (f *Figures) Add(v Verdict) {
 // ExactShare is the share of rounds that were exact.
 func (f Figures) ExactShare() float64 { return shareOf(f.Exact, f.Rounds) }
 
-// DelayedShare is the share of rounds in which demand required more workers after Slurm had started
-// what it could.
+// DelayedShare is the share of rounds in which demand required more workers after Slurm had started all the jobs it
+// could.
 func (f Figures) DelayedShare() float64 { return shareOf(f.Delayed, f.Rounds) }
 
 // ExcessiveShare is the share of rounds in which many fewer workers would have been enough.

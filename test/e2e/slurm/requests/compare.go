@@ -54,8 +54,8 @@ func compareRecords(t *testing.T, jobs []*submittedJob, records []*slurm.Job) {
 
 var requestedGRES = regexp.MustCompile(`,?gres/[^,]*`)
 
-// compareGPUs compares the GPUs that follow from the job's requests with slurmctld's requested TRES, which the
-// record is made to lack as with Slurm's default AccountingStorageTRES.
+// compareGPUs compares the GPUs that follow from the job's requests with slurmctld's requested TRES. The compared
+// record lacks these TRES, as with Slurm's default AccountingStorageTRES.
 func compareGPUs(j *submittedJob, r *slurm.Job) (kind, fault string) {
 	want, err := slurm.ParseTRES(j.shown["ReqTRES"])
 	if err != nil {
