@@ -1,6 +1,6 @@
-// Package distance delays traffic as a distant network does: each byte arrives later, and none wait for each other. It stands in for
-// netem(8), which needs a kernel module. Connect delays packets between two network namespaces, and Listen is a TCP proxy that delays
-// what it forwards.
+// Package distance delays traffic as a distant network does: each byte arrives later, and bytes do not wait for each other. It replaces
+// netem(8), which needs a kernel module. Connect delays packets between two network namespaces. Listen is a TCP proxy that delays the data
+// it forwards.
 package distance
 
 import (
@@ -14,8 +14,8 @@ import (
 // maxChunks is how many chunks may be under way in one direction.
 const maxChunks = 1024
 
-// Listen starts a proxy on a free port of the loopback interface, in front of the TCP server at target, until the context
-// ends. delay is that of one direction, so a round trip takes twice as long. It returns the address of the proxy.
+// Listen starts a proxy in front of the TCP server at target, on a free loopback port, until the context ends. delay applies to one
+// direction, so a round trip takes twice as long. It returns the address of the proxy.
 func Listen(ctx context.Context, target string, delay time.Duration) (address string, err error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -59,7 +59,7 @@ func forwardConnection(ctx context.Context, near net.Conn, network, target strin
 	stop()
 }
 
-// chunk is what was read at once, and when it arrives.
+// chunk is the result of one read, and the time when it arrives.
 type chunk struct {
 	bytes []byte
 	due   time.Time

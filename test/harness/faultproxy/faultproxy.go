@@ -31,7 +31,7 @@ type Proxy struct {
 	server     *http.Server
 }
 
-// Fault is what happens to a request. The zero value forwards it.
+// Fault is the treatment of a request. The zero value forwards it.
 type Fault struct {
 	// Refused requests are answered with HTTP 500 and not forwarded.
 	Refused bool

@@ -29,7 +29,7 @@ func CheckObjects[T any](t *testing.T, name string, objects []T) {
 	CheckFile(t, filepath.Join("testdata", name+".golden.yaml"), got)
 }
 
-// CheckFile compares a text with that of a file.
+// CheckFile compares a text with the text of a file.
 func CheckFile(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {

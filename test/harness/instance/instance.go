@@ -1,5 +1,5 @@
-// Package instance runs the scripts of hack/kube and hack/slurm, which start real clusters. Each
-// instance has a folder of its own, and daemons that are started and stopped one by one.
+// Package instance runs the scripts of hack/kube and hack/slurm, which start real clusters. Each instance has its own
+// folder, and daemons that can be started and stopped one by one.
 package instance
 
 import (

@@ -1,5 +1,5 @@
-// Package outside runs hosts outside of the pods of a real Kubernetes, each in network, mount, pid and host name
-// namespaces of its own, with Slurm's daemons from the roots of the images. Its address is one of the network
+// Package outside runs hosts outside of the pods of a real Kubernetes. Each has its own network, mount, pid and host
+// name namespaces, with Slurm's daemons from the images' root file systems. Its address is in the network
 // 203.0.113.0/24, which the Kubernetes node routes (hack/kube/outside).
 package outside
 
@@ -126,7 +126,7 @@ func (h *Host) MustRun(args ...string) string {
 	return out
 }
 
-// WriteFile writes a file, which belongs to a user of the host and which nobody else may write.
+// WriteFile writes a file that belongs to a user of the host; only this user may write it.
 func (h *Host) WriteFile(path, owner, mode string, content []byte) {
 	h.Helper()
 	write := exec.CommandContext(h.Context(), "nsenter", h.nsenterArgs("sh", "-euc", //nolint:gosec // as above

@@ -165,7 +165,7 @@ func (p *Page) Find(t *testing.T, text string) docs.Block {
 	return docs.Block{}
 }
 
-// Edit replaces texts in a file that the page's commands made or that the page tells its reader to edit.
+// Edit replaces texts in a file that the page's commands created or that the page asks its reader to edit.
 func (p *Page) Edit(t *testing.T, file string, oldNew ...string) {
 	t.Helper()
 	path := filepath.Join(p.Folder, file)

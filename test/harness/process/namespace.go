@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// PIDNamespace is a pid namespace that stays as long as it is open: Linux gives the number of one that is gone to the
-// next new one, so that the processes of another cluster would be found in it.
+// PIDNamespace keeps a pid namespace alive until it is closed. Linux gives the number of a deleted namespace to the
+// next new one, and a search would then find the processes of another cluster.
 type PIDNamespace struct {
 	file *os.File
 	name string // as the link /proc/PID/ns/pid shows it

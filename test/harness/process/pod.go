@@ -38,8 +38,8 @@ func FindInPod(podUID, program string) (int, error) {
 	return 0, fmt.Errorf("no process %s in the pod, only %q", program, others)
 }
 
-// startedAs returns the name by which a program was started, empty if the process has ended. One that has executed itself
-// has that of the file: slurmctld of Debian is slurmctld-wlm after a reconfigure.
+// startedAs returns the name by which a program was started, empty if the process has ended. A program that has executed itself has the
+// name of its file: Debian's slurmctld is slurmctld-wlm after a reconfigure.
 func startedAs(dir string) string {
 	arguments, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 	if err != nil {

@@ -81,8 +81,7 @@ func FindModuleRoot() (string, error) {
 	}
 }
 
-// Launch starts a program and keeps what it prints. The program ends with this process at the
-// latest.
+// Launch starts a program and keeps its output. The program ends with this process at the latest.
 func Launch(program string, args ...string) (*Process, error) {
 	p := &Process{log: &lockedBuffer{}, done: make(chan struct{})}
 	p.cmd = exec.Command(program, args...) //nolint:noctx,gosec // Stop ends it gracefully
@@ -149,7 +148,7 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// FindFreePort returns a loopback port on which nobody listens.
+// FindFreePort returns an unused loopback port.
 func FindFreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // the listener is closed at once
 	if err != nil {

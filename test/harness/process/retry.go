@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// retryInterval is the least pause between two attempts. It is at least as long as the attempt took, and as a twentieth of
-// the time waited until it is longestPause, so that waiting leaves the processors to what is waited for.
+// retryInterval is the least pause between two attempts. The pause is also at least as long as the last attempt, and as a twentieth of the
+// waiting time, up to longestPause. Waiting thus leaves the processors to the awaited work.
 const (
 	retryInterval = 200 * time.Millisecond
 	longestPause  = time.Second

@@ -72,7 +72,7 @@ func CheckOK(url string) error {
 	return nil
 }
 
-// FreePort returns a loopback port on which nobody listens.
+// FreePort returns an unused loopback port.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	port, err := FindFreePort()
@@ -82,7 +82,7 @@ func FreePort(t testing.TB) int {
 	return port
 }
 
-// FreeAddress returns the HOST:PORT of a loopback port on which nobody listens.
+// FreeAddress returns the HOST:PORT of an unused loopback port.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	return fmt.Sprintf("127.0.0.1:%d", FreePort(t))

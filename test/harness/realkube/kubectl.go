@@ -35,8 +35,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/instance"
 )
 
-// commands are those of kubectl that run in this process, from kubectl's own packages: tests need them again and again, and
-// the program takes half a second of a processor for its start alone.
+// commands are the kubectl commands that run in this process, from kubectl's own packages. Tests need them often, and starting the program
+// takes half a second of processor time.
 var commands = map[string]func(util.Factory, genericiooptions.IOStreams) *cobra.Command{
 	"annotate": func(f util.Factory, s genericiooptions.IOStreams) *cobra.Command {
 		return annotate.NewCmdAnnotate("kubectl", f, s)
@@ -91,7 +91,7 @@ func commandOf(args []string) string {
 	return args[0]
 }
 
-// failure is what kubectl's packages panic with in the place of ending the process.
+// failure is the value with which kubectl's packages panic instead of ending the process.
 type failure string
 
 // panicOnFailure sets that for the whole process.
@@ -129,8 +129,8 @@ func executeCommand(command *cobra.Command) (err error) {
 	return command.Execute()
 }
 
-// newKubectl returns kubectl with one of commands. The connections of exec cannot be shared. Those that change no object
-// may know the kinds of a second ago: get is asked again, and the others know pods alone.
+// newKubectl returns kubectl with one of commands. exec cannot share connections. Commands that change no object may use the kinds of a
+// second ago: get is repeated, and the others use only pods.
 func (c *Cluster) newKubectl(command string, streams genericiooptions.IOStreams) (*cobra.Command, error) {
 	shared, err := c.shared()
 	if err != nil {
@@ -162,8 +162,8 @@ func (c *Cluster) newKubectl(command string, streams genericiooptions.IOStreams)
 	return kubectl, nil
 }
 
-// sharedClient is what the commands in this process share: connections, and the kinds of the API server.
-// To open a connection and to read all kinds cost more than the question.
+// sharedClient contains what the commands in this process share: connections, and the kinds of the API server. Opening a connection and
+// reading all kinds costs more than a request.
 type sharedClient struct {
 	transport http.RoundTripper
 	discovery discovery.DiscoveryInterface

@@ -172,8 +172,8 @@ spec: {restartPolicy: Never, containers: [{name: made, image: "localhost/made:1"
 	process.AwaitValue(t, "the output", "made", c.kubectlFunc("logs", "made"))
 }
 
-// testLinkedImage loads one of our programs, runs it before and after a restart of containerd, and checks that nobody can
-// remove its files while the cluster runs.
+// testLinkedImage loads one of our programs, and runs it before and after a restart of containerd. It checks that its files cannot be
+// removed while the cluster runs.
 func testLinkedImage(t *testing.T, c *Cluster) {
 	if err := c.LoadImages(t.Context(), "slurm-agent"); err != nil {
 		t.Fatal(err)

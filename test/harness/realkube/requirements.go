@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// MissingRequirement returns one line that says why real Kubernetes cannot run on this machine, or
-// an empty string if it can. It does not try to build anything.
+// MissingRequirement returns the reason, on one line, why real Kubernetes cannot run on this machine, or "" if it can.
+// It does not try to build anything.
 func MissingRequirement() string {
 	if runtime.GOOS != "linux" {
 		return "real Kubernetes runs on Linux only"
@@ -27,8 +27,8 @@ func MissingRequirement() string {
 	return ""
 }
 
-// MissingNodeRequirement returns one line that says why a node cannot run on this machine, or an
-// empty string if it can. It does not try to install anything.
+// MissingNodeRequirement returns the reason, on one line, why a node cannot run on this machine, or "" if it can. It
+// does not try to install anything.
 func MissingNodeRequirement() string {
 	if missing := MissingRequirement(); missing != "" {
 		return missing

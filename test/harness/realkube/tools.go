@@ -60,7 +60,7 @@ func (c *Cluster) Helm(ctx context.Context, args ...string) (string, error) {
 
 // Apply creates or updates the objects of a YAML text, which may contain several documents.
 func (c *Cluster) Apply(ctx context.Context, yaml string) error {
-	file, err := os.CreateTemp(c.Dir, "apply-*.yaml") // kubectl's package reads no input but that of the process
+	file, err := os.CreateTemp(c.Dir, "apply-*.yaml") // kubectl's package reads only the process's own input
 	if err != nil {
 		return fmt.Errorf("applying: %w", err)
 	}
@@ -114,17 +114,16 @@ func (c *Cluster) LoadImage(ctx context.Context, name, folder string, words ...s
 	return err
 }
 
-// LoadImages builds images as `make images` does and loads them into the node: one of our programs,
-// such as slurm-operator, as localhost/slurm-operator:dev, and a Slurm version, such as
-// slurmd:26.05, as localhost/slurmd:26.05. A Slurm version that was not built before takes half a
-// minute. LoadImages does nothing for images that the node already has.
+// LoadImages builds images as `make images` does and loads them into the node. It loads one of our programs, such as slurm-operator, as
+// localhost/slurm-operator:dev, and a Slurm version, such as slurmd:26.05, as localhost/slurmd:26.05. Building a Slurm version for the
+// first time takes half a minute. LoadImages skips images that the node already has.
 func (c *Cluster) LoadImages(ctx context.Context, images ...string) error {
 	_, err := c.RunScript(ctx, "../images/load", append([]string{"--dir", c.Dir}, images...)...)
 	return err
 }
 
-// CommandEnv returns the environment of programs that use this cluster as the administrator, beside that of this process. A discovery cache of an
-// earlier cluster on the same port would list that cluster's resources.
+// CommandEnv returns the variables that programs need, besides this process's environment, to use this cluster as the administrator. A
+// discovery cache of an earlier cluster on the same port would list that cluster's resources.
 func (c *Cluster) CommandEnv() []string {
 	cache := filepath.Join(c.Dir, "cache")
 	return []string{"KUBECONFIG=" + c.Kubeconfig(), "KUBECACHEDIR=" + cache, "NO_PROXY=" + c.HostAddress,

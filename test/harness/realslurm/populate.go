@@ -161,8 +161,8 @@ func (c *Cluster) awaitNodes(ctx context.Context) error {
 	})
 }
 
-// awaitNoneMissing calls look until it reports nothing missing. If the context ends first, the error
-// says what was missing last.
+// awaitNoneMissing calls look until it reports nothing missing. If the context ends first, the error lists what was
+// missing last.
 func awaitNoneMissing(ctx context.Context, look func(context.Context) ([]string, error)) error {
 	return process.Retry(ctx, process.Patience, func(ctx context.Context) error {
 		missing, err := look(ctx)

@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// MissingRequirement returns one line that says why real Slurm cannot run on this machine, or an
-// empty string if it can. It does not try to install anything.
+// MissingRequirement returns the reason, on one line, why real Slurm cannot run on this machine, or "" if it can. It
+// does not try to install anything.
 func MissingRequirement() string {
 	if runtime.GOOS != "linux" {
 		return "real Slurm runs on Linux only"

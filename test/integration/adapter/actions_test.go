@@ -34,7 +34,7 @@ type actionCase struct {
 	state, before, after       string
 }
 
-// TestActions carries out every action as a user who may, after users who may not have tried it.
+// TestActions carries out every action: first as users without the right, then as a user with it.
 func TestActions(t *testing.T) {
 	dir := t.TempDir()
 	policy, audit := filepath.Join(dir, "policy.json"), filepath.Join(dir, "audit.log")

@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/tools/docs"
 )
 
-// testPage runs the commands of the page on metrics for HPAs, and compares what they print.
+// testPage runs the commands of the page on metrics for HPAs, and compares their output.
 func (s *env) testPage(t *testing.T) {
 	const page = "docs/metrics-for-hpas.md"
 	text, err := os.ReadFile("../../../" + page)

@@ -61,7 +61,7 @@ func (s *env) testAuthorization(t *testing.T, p *adapter) {
 	}
 }
 
-// testPrometheusMetrics compares the metrics for Prometheus with those of the API.
+// testPrometheusMetrics compares the metrics for Prometheus with the API's metrics.
 func (s *env) testPrometheusMetrics(t *testing.T, p *adapter) {
 	resp, err := http.Get("http://" + p.metricsAddress + "/metrics")
 	if err != nil {

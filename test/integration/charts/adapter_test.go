@@ -55,7 +55,7 @@ func TestTheAdapterWithTheRightsOfItsChart(t *testing.T) {
 	t.Run("an upgrade keeps the certificate", func(t *testing.T) { checkUpgradeKeepsCertificate(t, k, set) })
 }
 
-// exposeAdapter replaces the chart's Service with one that leads to the process.
+// exposeAdapter replaces the chart's Service by a Service for the process.
 func exposeAdapter(t *testing.T, k *realkube.Cluster, port int) {
 	t.Helper()
 	mustRun(t)(k.Kubectl(t.Context(), "delete", "service", "test-slurm-metrics", "--namespace", "slurm"))

@@ -41,7 +41,7 @@ func TestHealthChecks(t *testing.T) {
 	}
 }
 
-// healthCase says what is true of objects of some kinds that have these conditions: "current", "failed" or neither.
+// healthCase is a set of conditions and the expected health of objects of some kinds that have them: "current", "failed" or neither.
 type healthCase struct {
 	name       string
 	kinds      []string

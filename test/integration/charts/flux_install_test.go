@@ -18,9 +18,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
-// TestFluxInstallsTheCharts gives the objects of slurm-flux to a real API server with Flux's definitions, and installs from
-// there what they say in a second one, in the order of dependsOn. Flux's controllers cannot run here, so the test does
-// with Helm what helm-controller would do.
+// TestFluxInstallsTheCharts gives the objects of slurm-flux to a real API server with Flux's definitions. From there it installs the charts
+// in a second one, in the order of dependsOn. Flux's controllers cannot run here, so the test uses Helm as helm-controller would.
 func TestFluxInstallsTheCharts(t *testing.T) {
 	management, tenant := startKube(t), startKube(t)
 	createDefinitionsOfFlux(t, management)
@@ -120,7 +119,7 @@ func createKubeconfigSecret(t *testing.T, management, tenant *realkube.Cluster) 
 		"--from-file=value="+file))
 }
 
-// admitOnlyRestrictedPods creates namespaces that are there before the releases.
+// admitOnlyRestrictedPods creates namespaces that exist before the releases.
 func admitOnlyRestrictedPods(t *testing.T, k *realkube.Cluster, names ...string) {
 	t.Helper()
 	for _, name := range names {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// helmRelease is what the tests read of an object of Flux's kind, whose own type is in tools/gitops.
+// helmRelease contains the fields of a HelmRelease that the tests read. tools/gitops uses Flux's own type.
 type helmRelease struct {
 	Metadata struct{ Name, Namespace string }
 	Spec     struct {

@@ -78,8 +78,8 @@ func documentsOfFlux(t *testing.T, values string) []string {
 	return slices.DeleteFunc(strings.Split(text, "\n---\n"), func(document string) bool { return !isForeign(document) })
 }
 
-// TestTheSchemaKnowsTheFieldsOfFlux: spec of a release and of the source take every field of Flux, except those for which
-// the chart has values.
+// TestTheSchemaKnowsTheFieldsOfFlux: spec of a release and of the source accept every field of Flux, except the fields that the chart sets
+// from its own values.
 func TestTheSchemaKnowsTheFieldsOfFlux(t *testing.T) {
 	var flux map[string][]string
 	if err := json.Unmarshal([]byte(runInGitopsModule(t, "", "run", ".", "fields")), &flux); err != nil {

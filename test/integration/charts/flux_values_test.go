@@ -59,7 +59,7 @@ func renderHelmRelease(t *testing.T, chart string, release helmRelease) string {
 	return mustRun(t)(renderRelease(t, release.Spec.ReleaseName, release.Spec.TargetNamespace, chart, "--values", values))
 }
 
-// chartInRegistry returns the name of the chart of a release: its own, or that of the OCIRepository that it names.
+// chartInRegistry returns the name of a release's chart: its own, or the chart of the OCIRepository that it names.
 func chartInRegistry(t *testing.T, text string, release helmRelease) string {
 	t.Helper()
 	if name := release.Spec.Chart.Spec.Chart; name != "" {

@@ -114,8 +114,8 @@ func TestTheCertificateOfCertManager(t *testing.T) {
 	mustRun(t)(k.Helm(t.Context(), "upgrade", "test", chartDir("slurm-metrics"), "--namespace", "slurm"))
 }
 
-// takeDefinitionsOver installs the chart of the definitions over those of another release, without their revision, as
-// Slinky's are. An object stays the same one, and the definitions can be upgraded from then on.
+// takeDefinitionsOver installs the chart of the definitions over definitions of another release without our revision,
+// such as Slinky's. Existing objects are kept, and the definitions can be upgraded from then on.
 func takeDefinitionsOver(t *testing.T, k *realkube.Cluster) {
 	t.Helper()
 	theirs := mustRun(t)(renderChart(t, "slurm-operator-crds"))

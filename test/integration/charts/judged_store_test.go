@@ -41,7 +41,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/wakeup"
 )
 
-// judgedStore has the objects of a chart, what they refer to, and a Slurm for each Controller.
+// judgedStore has the objects of a chart, the objects that they refer to, and a Slurm for each Controller.
 type judgedStore struct {
 	*kubetest.Store
 	t      *testing.T
@@ -208,8 +208,8 @@ func conditionsOf(o client.Object) *[]metav1.Condition {
 	return &[]metav1.Condition{}
 }
 
-// readObjects returns the objects of the operator and those that they refer to, each with a UID. NodeSets come last, since the
-// others make what they need.
+// readObjects returns the operator's objects and the objects that they refer to, each with a UID. NodeSets come last, since the other
+// objects create what they need.
 func readObjects(t *testing.T, text string) []client.Object {
 	t.Helper()
 	var out []client.Object

@@ -17,7 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/tools/docs"
 )
 
-// standInScript records its arguments. helm renders what it should install.
+// standInScript records its arguments. As helm, it renders the chart that it should install.
 const standInScript = `#!/bin/bash
 name=${0##*/}
 [[ $name != sudo ]] || exec "$@"

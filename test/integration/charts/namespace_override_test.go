@@ -36,7 +36,7 @@ func copyWithNotes(t *testing.T, chart string) string {
 	return dir
 }
 
-// ofTheRelease matches what names the namespace of the release itself, whatever that of the objects.
+// ofTheRelease matches texts that name the release's own namespace, whatever the objects' namespace is.
 var ofTheRelease = regexp.MustCompile(`(helm (?:uninstall|upgrade|rollback|test) [^\\\n]*--namespace |--release-namespace=)\w+`)
 
 // TestNamespaceOverrideIsAReleaseElsewhere: with namespaceOverride a chart renders what a release in that namespace renders: objects, the

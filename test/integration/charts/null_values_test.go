@@ -34,8 +34,8 @@ func mapPaths(prefix string, value any) []string {
 	return out
 }
 
-// TestNullTakesTheDefaultsOfAnyMapAway, as Helm's documentation says. What is stored stays: slurmctld keeps its volume, and the
-// operator generates the keys.
+// TestNullTakesTheDefaultsOfAnyMapAway: null removes the defaults of any map, as Helm's documentation says. Stored data stays: slurmctld
+// keeps its volume, and the operator generates the keys.
 func TestNullTakesTheDefaultsOfAnyMapAway(t *testing.T) {
 	var values map[string]any
 	if err := yaml.Unmarshal(readFile(t, filepath.Join(chartDir("slurm"), "values.yaml")), &values); err != nil {

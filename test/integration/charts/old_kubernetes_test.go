@@ -17,17 +17,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kubeVersions are the minor versions of Kubernetes that the charts support, with the release of client-go that has its
-// schema. A chart's kubeVersion says which one it begins with.
+// kubeVersions are the minor versions of Kubernetes that the charts support, with the release of client-go that has the version's schema. A
+// chart's kubeVersion sets its first one.
 var kubeVersions = []struct{ kube, clientGo string }{
 	{"1.27", "v0.27.3"}, {"1.28", "v0.28.8"}, {"1.29", "v0.29.15"}, {"1.30", "v0.30.14"}, {"1.31", "v0.31.14"},
 	{"1.32", "v0.32.13"}, {"1.33", "v0.33.13"}, {"1.34", "v0.34.13"}, {"1.35", "v0.35.10"}, {"1.36", "v0.36.6"},
 	{"1.37", "v0.37.1"},
 }
 
-// TestEverySupportedKubernetesKnowsTheFields compares what the charts render for each version of Kubernetes with the schema of
-// that version: a field that it does not know would be dropped without a word. With the first version that a chart supports
-// it renders all values in testdata, with the others the fullest ones.
+// TestEverySupportedKubernetesKnowsTheFields compares what the charts render for each version of Kubernetes with that version's schema.
+// Kubernetes silently drops unknown fields. The test renders all values in testdata with the first version that a chart supports, and only
+// the fullest ones with the others.
 func TestEverySupportedKubernetesKnowsTheFields(t *testing.T) {
 	for _, v := range kubeVersions {
 		t.Run(v.kube, func(t *testing.T) {
@@ -61,8 +61,8 @@ func TestEverySupportedKubernetesKnowsTheFields(t *testing.T) {
 	}
 }
 
-// hpaExamples are the HPAs of docs/examples/hpa that the pages offer for certain versions of Kubernetes, with the first minor
-// version that knows their fields.
+// hpaExamples maps the HPAs of docs/examples/hpa to the first minor version of Kubernetes that knows their fields. The pages offer these
+// HPAs for certain versions.
 var hpaExamples = map[string]int{
 	"required-nodes.yaml": 33, "required-nodes-external.yaml": 33, "required-nodes-before-1.37.yaml": 33,
 	"required-nodes-before-1.33.yaml": minorOfFirst,

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// lacking says which words of a chart's notes appear before which version of Kubernetes.
+// lacking lists words of a chart's notes that appear only before a version of Kubernetes.
 var lacking = []struct {
 	chart, values string
 	before        int // the minor version that has it
@@ -47,8 +47,8 @@ func TestNotesSayWhatAnOldKubernetesLacks(t *testing.T) {
 	}
 }
 
-// TestNotesOfAnotherClusterSayNothingOfThisKubernetes renders the notes of slurm-flux for a tenant: its Kubernetes is
-// another one than that of the notes.
+// TestNotesOfAnotherClusterSayNothingOfThisKubernetes renders the notes of slurm-flux for a tenant, whose Kubernetes is not the one of the
+// notes.
 func TestNotesOfAnotherClusterSayNothingOfThisKubernetes(t *testing.T) {
 	if notes := renderNotes(t, "slurm-flux", "tenant", "1.29"); strings.Contains(notes, "Before Kubernetes") {
 		t.Errorf("the notes describe the Kubernetes of the management cluster:\n%s", notes)

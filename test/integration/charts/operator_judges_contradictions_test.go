@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// TestTheJudgeSeesContradictions: each change of what the chart renders is one that the operator cannot follow.
+// TestTheJudgeSeesContradictions: the operator cannot follow any of these changes to the rendered chart.
 func TestTheJudgeSeesContradictions(t *testing.T) {
 	text, err := renderChart(t, "slurm", "--values", valuesFiles(t, "slurm")["full"])
 	if err != nil {

@@ -153,7 +153,7 @@ func podOf(o client.Object) *corev1.PodSpec {
 	return nil
 }
 
-// manifestOf returns an object as one that does not exist yet.
+// manifestOf returns the manifest that would create an object.
 func manifestOf(t *testing.T, o client.Object) string {
 	t.Helper()
 	o, _ = o.DeepCopyObject().(client.Object)
@@ -182,7 +182,7 @@ func slinkyReleaseFiles(t *testing.T) []string {
 	return files
 }
 
-// checkScript has slurm-agent try each configuration with a slurmctld of its own, and prints the names of those that it refuses.
+// checkScript makes slurm-agent try each configuration with its own slurmctld, and prints the names of the refused ones.
 const checkScript = `cd /inst/scratch/judged; mkdir -p tmp
 for conf in confs/*; do
   rm -rf etc; mkdir etc; cp -a /etc/slurm/*.key etc/; cp "$conf"/* etc/; chown -R slurm etc tmp

@@ -23,9 +23,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// judgement is what the operator makes of the objects of a chart.
+// judgement is the operator's result for the objects of a chart.
 type judgement struct {
-	// complaints say what is wrong, each with its object.
+	// complaints are the errors, each with its object.
 	complaints []string
 	// created are the objects that the operator created, and configs the files beside slurm.conf of each Controller.
 	created []client.Object

@@ -137,7 +137,7 @@ func TestTheOperatorWithTheRightsOfItsChart(t *testing.T) {
 	mustRun(t)(k.Kubectl(t.Context(), "scale", "nodeset", "cpu", "--replicas=0", "--namespace", "team-a"))
 	prints("", "pods", "--output=jsonpath={.items[*].metadata.name}")
 	mustRun(t)(k.Kubectl(t.Context(), "delete", "nodeset", "cpu", "--namespace", "team-a", "--timeout=60s"))
-	// A ServiceMonitor is made where Kubernetes has the kind, and deleted when it is not wanted any more.
+	// A ServiceMonitor is created where Kubernetes has the kind, and deleted when it is no longer wanted.
 	ignored := `--output=jsonpath={.status.conditions[?(@.type=="FieldsIgnored")].reason}`
 	mustApply := func(text string) {
 		t.Helper()

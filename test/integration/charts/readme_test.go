@@ -119,8 +119,12 @@ func TestSchemasKnowExactlyTheValues(t *testing.T) {
 	}
 }
 
-// unsetProperties returns properties that values.yaml omits: Helm's own, those for which Kubernetes has a default, names
-// that are known only to say what was meant, and values of earlier releases of Slinky's chart.
+// unsetProperties returns the properties that values.yaml omits:
+//
+//   - Helm's own properties;
+//   - properties with a default in Kubernetes;
+//   - names that exist only to suggest the intended one;
+//   - values of earlier releases of Slinky's chart.
 func unsetProperties() []string {
 	return []string{"global", "collectors.*", "exporter.collectors.*", "resources.claims",
 		"probes.*.initialDelaySeconds",

@@ -177,7 +177,7 @@ func bindingLines(where string, role rbacv1.RoleRef, subjects []rbacv1.Subject) 
 	return lines
 }
 
-// renderedChart is what a chart renders for the values of a case.
+// renderedChart is the output of a chart for the values of a case.
 type renderedChart struct {
 	chart, name, text string
 	objects           []runtime.Object
@@ -200,8 +200,7 @@ func forEachCase(t *testing.T, test func(*testing.T, renderedChart)) {
 	}
 }
 
-// ownPart returns what the templates of a chart render, without those of the charts that it contains and without a
-// generated password.
+// ownPart returns the output of a chart's own templates, without its subcharts and without a generated password.
 func ownPart(chart, text string) string {
 	var own []string
 	for document := range strings.SplitAfterSeq(text, "\n---\n") {
@@ -214,7 +213,7 @@ func ownPart(chart, text string) string {
 	return generated.ReplaceAllString(strings.TrimSuffix(strings.Join(own, ""), "---\n"), "$1 Z2VuZXJhdGVk")
 }
 
-// podTemplatesIn returns the pods, also those of Deployments, StatefulSets and Jobs, by name.
+// podTemplatesIn returns the pod templates by name, including the templates in Deployments, StatefulSets and Jobs.
 func podTemplatesIn(all []runtime.Object) map[string]corev1.PodTemplateSpec {
 	out := map[string]corev1.PodTemplateSpec{}
 	for _, object := range all {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// slinkySet are values from the tests of Slinky's chart slurm (1.3), and what it makes of them, without labels of Helm and
+// slinkySet contains values from the tests of Slinky's chart slurm (1.3), and that chart's output for them, without labels of Helm and
 // without empty fields.
 type slinkySet struct {
 	ID        int              `json:"id"`
@@ -54,7 +54,7 @@ func TestTheValuesOfSlinkysReleasesAreAccepted(t *testing.T) {
 	}
 }
 
-// difference is a row of the table of what is rendered otherwise: a kind and a path, where * stands for any text.
+// difference is a row of the table of differing output: a kind and a path, where * stands for any text.
 type difference struct {
 	pattern *regexp.Regexp
 	text    string

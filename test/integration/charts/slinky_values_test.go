@@ -68,7 +68,7 @@ func renderSlurm(t *testing.T, values ...any) (objects, warnings string, err err
 	return strings.Join(kept, "\n---\n"), warnings, err
 }
 
-// TestEveryValueOfSlinkyDoesWhatTheTableSays sets each value and compares what is rendered.
+// TestEveryValueOfSlinkyDoesWhatTheTableSays sets each value and compares the output.
 func TestEveryValueOfSlinkyDoesWhatTheTableSays(t *testing.T) {
 	for _, v := range slinkyValues(t) {
 		t.Run(v.Value, func(t *testing.T) {

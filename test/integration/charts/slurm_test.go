@@ -169,7 +169,7 @@ func TestKeysAreNoPartOfTheRelease(t *testing.T) {
 	}
 }
 
-// TestImagesOfAnotherRegistry: global.imageRegistry takes the place of a registry, and of none.
+// TestImagesOfAnotherRegistry: global.imageRegistry replaces an image's registry, or adds one.
 func TestImagesOfAnotherRegistry(t *testing.T) {
 	for repository, want := range map[string]string{
 		"ghcr.io/a/b": "mirror:5000/a/b:1", "localhost/b": "mirror:5000/b:1", "a/b": "mirror:5000/a/b:1", "b": "mirror:5000/b:1",
@@ -237,7 +237,7 @@ nodesets:
 	}
 }
 
-// TestTheNotesNameSecretsThatNobodyMakes: keys that the operator is not to generate have the names of Slinky's chart.
+// TestTheNotesNameSecretsThatNobodyMakes: keys that the operator must not generate have the names of Slinky's chart.
 func TestTheNotesNameSecretsThatNobodyMakes(t *testing.T) {
 	warnings := filepath.Join(t.TempDir(), "warnings.yaml")
 	writeFile(t, warnings, slinkyBase)
@@ -261,7 +261,7 @@ func TestTheNotesNameSecretsThatNobodyMakes(t *testing.T) {
 	}
 }
 
-// TestATextTakesThePlaceOfAMap, as in Slinky's chart, and the notes say so.
+// TestATextTakesThePlaceOfAMap: a text replaces a map, as in Slinky's chart, and the notes mention it.
 func TestATextTakesThePlaceOfAMap(t *testing.T) {
 	values := filepath.Join(t.TempDir(), "values.yaml")
 	writeFile(t, values, `controller: {extraConfMap: {MinJobAge: 1}, extraConf: "WaitTime=5\n"}

@@ -13,13 +13,12 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// TestTheDatabaseOfTheStack: it runs only for a slurmdbd of the stack that has no other database, as the values of the cluster
-// say, and where Kubernetes is told to run it.
+// TestTheDatabaseOfTheStack: the database runs only if the values enable it, and if the stack's slurmdbd uses no other database.
 func TestTheDatabaseOfTheStack(t *testing.T) {
 	for _, tc := range []struct {
 		values string
 		runs   bool
-		// isGenerated says that the operator generates its password.
+		// isGenerated is whether the operator generates its password.
 		isGenerated bool
 	}{
 		{"mariadb.enabled=true", true, true},

@@ -9,13 +9,14 @@ import (
 	"testing"
 )
 
-// fakeDatabase runs the entry point of the database image with programs that note what they are asked for.
+// fakeDatabase runs the entry point of the database image with programs that record their calls.
 type fakeDatabase struct {
 	*testing.T
 	dir, script string
 }
 
-// fakeDatabasePrograms stand for those of MariaDB, with their folder in %[1]s. BREAK names what fails, or what kills the entry point.
+// fakeDatabasePrograms replace MariaDB's programs, with their folder in %[1]s. BREAK names the program that fails, or that kills the entry
+// point.
 var fakeDatabasePrograms = map[string]string{
 	"mariadb-install-db": `mkdir "%[1]s/data/mysql" || exit 1
 echo install >>"%[1]s/log"

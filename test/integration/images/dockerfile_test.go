@@ -121,7 +121,7 @@ func TestStagesHaveKnownBases(t *testing.T) {
 	}
 }
 
-// TestTheBuilderIsNewEnough compares the Go version of the build image with that of go.mod.
+// TestTheBuilderIsNewEnough compares the Go version of the build image with the one in go.mod.
 func TestTheBuilderIsNewEnough(t *testing.T) {
 	wanted := regexp.MustCompile(`(?m)^go 1\.(\d+)`).FindStringSubmatch(readFile(t, "go.mod"))
 	builder := regexp.MustCompile(`(?m)^FROM golang:1\.(\d+)\.\d+-\S+ AS build$`).FindStringSubmatch(

@@ -35,8 +35,8 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// debianImages returns the names of the images of Debian's packages: those of users for each release of
-// Slurm, and those of tests.
+// debianImages returns the names of the images of Debian's packages: the images for users of each release of Slurm, and
+// the images for tests.
 func debianImages(t *testing.T) []string {
 	t.Helper()
 	var out []string

@@ -12,8 +12,8 @@ import (
 )
 
 // TestSlurmImagesInPods runs the images of the newest release by their entry points, as the user that they name, with a
-// root file system that cannot be written. All that they need is missing, and each says what in one line. Where the
-// image names a user, the kubelet checks that it is not root.
+// read-only root file system. Each must name its first missing input in one line. If the image names a user, the
+// kubelet checks that it is not root.
 func TestSlurmImagesInPods(t *testing.T) {
 	says := map[string]string{
 		"slurmctld":  "/etc/slurm/slurm.conf is missing: mount the configuration there",

@@ -16,8 +16,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
-// slurmImage is what an image of Slurm must be: the packages that the operator needs in it, and as whom and how it
-// runs. The Dockerfile and hack/images build it from the same list of packages.
+// slurmImage is the required content of a Slurm image: the packages that the operator needs, its user and its entry
+// point. The Dockerfile and hack/images build the image from the same list of packages.
 type slurmImage struct {
 	name     string
 	packages []string

@@ -66,8 +66,8 @@ metadata: {namespace: team, name: slurm-workers-red}
 spec: {clusterIP: None, selector: {slinky.slurm.net/cluster: red}, ports: [{name: slurmd, port: 6818}]}
 `
 
-// TestNeverBoth: while another operator writes the status of a NodeSet, ours touches nothing and says so. It takes the
-// NodeSet over, with its workers, when somebody says that the other one is gone.
+// TestNeverBoth: while another operator writes the status of a NodeSet, ours writes nothing else and reports the other
+// one. It takes over the NodeSet, with its workers, when an administrator declares that the other one is gone.
 func TestNeverBoth(t *testing.T) {
 	if missing := realkube.MissingRequirement(); missing != "" {
 		t.Fatal(missing)
