@@ -99,8 +99,7 @@ func retryAfterOf(resp *http.Response, now time.Time) time.Duration {
 // errTooLarge is the error of an answer with more than maxAnswerBytes bytes.
 var errTooLarge = errors.New("a quarter of the memory limit, and 256 MiB, is the most")
 
-// exchange sends one request and reads its whole answer. An error means that no usable answer
-// arrived.
+// exchange sends one request and reads its whole answer. It returns an error if no usable answer arrived.
 func (c *Client) exchange(
 	ctx context.Context, op string, timeout time.Duration, send func(context.Context) (*http.Response, error),
 ) (*answer, error) {
@@ -173,8 +172,7 @@ func (a *answer) problem(op string) error {
 		return &Error{Code: CodeUnavailable, Op: op, Status: a.status,
 			Message: "the server redirects to " + a.redirect + ", where no token is sent: use the URL of slurmrestd itself"}
 	}
-	// The error quotes nothing: the server may be anything, and people who see the error may
-	// not be allowed to see its answers.
+	// The error quotes nothing of the answer: the server may be anything, and readers of the error may lack the right to see its answers.
 	code := codeOfStatus(a.status)
 	if a.isMissingPath() {
 		code = CodeUnsupported

@@ -187,7 +187,7 @@ func (c *Cache) publish(change func(*Snapshot)) {
 	c.changed = make(chan struct{})
 }
 
-// reading is the result of a successful poll. A nil update means that nothing changed.
+// reading is the result of a successful poll. update is nil if nothing changed.
 type reading struct {
 	update     func(*Snapshot)
 	serverTime slurm.Time
@@ -199,10 +199,9 @@ type reading struct {
 	// oldest is when the oldest fact in the value was last known to be right. Zero means when
 	// the poll began.
 	oldest time.Time
-	// round is the number of polls after which every record has been read again. 0 means that
-	// each poll reads everything.
+	// round is the number of polls until every record has been read again. 0 means that each poll reads everything.
 	round int
-	// absent means that the cluster reports that it has no such resource.
+	// absent is whether the cluster reports that it lacks the resource.
 	absent bool
 	// reader is the reader that read the jobs, empty for other resources.
 	reader JobsReader

@@ -44,11 +44,11 @@ type Config struct {
 // record metrics while this package depends on no metrics library. Its methods are called from many
 // goroutines and must not block.
 type Observer interface {
-	// Request reports one HTTP request: the operation (such as "nodes"), the HTTP status (0 if
-	// there was no answer), the time until the body had been read, and the size of the body.
+	// Request reports one HTTP request: the operation (such as "nodes"), the HTTP status (0 without an answer), the time
+	// until the body had been read, and the size of the body.
 	Request(op string, status int, took time.Duration, bytes int64)
-	// Polled reports one poll of a resource. err is nil if the poll succeeded, also if nothing
-	// had changed. For a poll that panicked, PanicOf returns the panic with its stack.
+	// Polled reports one poll of a resource. err is nil if the poll succeeded, even if nothing had changed. If the poll
+	// panicked, PanicOf returns the panic with its stack.
 	Polled(r Resource, took time.Duration, err error)
 }
 

@@ -45,7 +45,8 @@ func (c *Client) endedJobsIn(ctx context.Context, state string, from, to slurm.T
 }
 
 const (
-	// endRecordDelay is how late slurmdbd may record the end of a job: slurmctld keeps what it cannot send, and clocks differ.
+	// endRecordDelay is how late slurmdbd may record the end of a job, because slurmctld queues records that it cannot send, and clocks
+	// differ.
 	endRecordDelay = 10 * time.Minute
 	// clockDifference is how far slurmctld's clock may be ahead.
 	clockDifference = 5 * time.Minute

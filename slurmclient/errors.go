@@ -107,13 +107,13 @@ func PanicOf(err error) *Panic {
 	return p
 }
 
-// IsNotFound reports whether err means that the object does not exist.
+// IsNotFound reports whether the object does not exist.
 func IsNotFound(err error) bool { return CodeOf(err) == CodeNotFound }
 
-// IsUnchanged reports whether err means that nothing changed.
+// IsUnchanged reports whether nothing changed.
 func IsUnchanged(err error) bool { return CodeOf(err) == CodeUnchanged }
 
-// IsConflict reports whether err means that the state of the object forbids the change for now.
+// IsConflict reports whether the state of the object forbids the change for now.
 func IsConflict(err error) bool { return CodeOf(err) == CodeConflict }
 
 // Guard calls f. If f panics, Guard returns an error with CodePanic; PanicOf returns its stack. op names the work of f,

@@ -8,10 +8,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
-// keepNodesFor reserves the ready nodes for a pending job that could run on existing nodes once
-// other jobs end. Backfill plans the job on them, and starts no job of lower priority there that
-// could end later (slurm.conf(5), sched/backfill). Time limits are not compared: a job that would
-// end in time comes after the others here.
+// keepNodesFor reserves the ready nodes for a pending job that could run on existing nodes once other jobs end.
+// Backfill plans the job on them, and starts no job of lower priority there that could end later (slurm.conf(5),
+// sched/backfill). Time limits are not compared: jobs that would end in time come after the others here.
 func (s *simRun) keepNodesFor(t attempt) {
 	if !s.canRunLater(t) {
 		return

@@ -97,8 +97,8 @@ func (p *planner) tryFewShapes(r *request, part int) (placement, int, bool) {
 	return placement{}, 0, false
 }
 
-// guessShapes returns a few shapes of some sources, or of all. Half of the tried sources are the first ones, the job's ID chooses the
-// others. A source without shapes has the shape -1.
+// guessShapes returns a few shapes of some sources, or of all. Half of the tried sources are the first ones, and the job's ID chooses the
+// other half. A source without shapes has the shape -1.
 func guessShapes(r *request, sources []model.NodeSource, some []int, all bool) (out []sourceShape) {
 	count := len(some)
 	if all {

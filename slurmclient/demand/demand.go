@@ -85,18 +85,16 @@ func compute(work *workBudget, now time.Time, s *slurmclient.Snapshot, pools []m
 		Overlap: c.OverlapOf(server, s.Jobs.Value), UnknownReasons: q.UnknownReasons()}
 }
 
-// UseOf returns what a node is doing by its record alone, in the words of NodeUses: busy with work or
-// in an active reservation, idle, booting, unusable (down, drained or failed, without work) or off
-// (powered down, or a FUTURE record). Compute also counts a node as busy if only its jobs show it:
-// slurmctld reports a node with a suspended job as idle.
+// UseOf returns the use of a node by its record alone, in the words of NodeUses: busy with work or in an active reservation, idle, booting,
+// unusable (down, drained or failed, without work) or off (powered down, or a FUTURE record). Compute also counts a node as busy if only
+// its jobs show it: slurmctld reports a node with a suspended job as idle.
 func UseOf(n *slurm.Node) string { return model.UseOf(n) }
 
 // NodeUses returns the words of UseOf.
 func NodeUses() []string { return model.NodeUses() }
 
-// Resources returns the resources of a snapshot that Compute reads. Without nodes, jobs and
-// partitions the demand is unknown; the others are optional. Statistics are not in the list, since
-// they only improve the estimate of slurmctld's clock.
+// Resources returns the resources of a snapshot that Compute reads. Without nodes, jobs and partitions the demand is unknown; the others
+// are optional. The list omits statistics, since they only improve the estimate of slurmctld's clock.
 func Resources() []slurmclient.Resource {
 	return []slurmclient.Resource{
 		slurmclient.Nodes, slurmclient.Jobs, slurmclient.Partitions, slurmclient.Reservations, slurmclient.Licenses,

@@ -33,7 +33,7 @@ func withEndedJobs(r *rand.Rand, s *slurmclient.Snapshot, ago slurm.Time) *slurm
 	return &out
 }
 
-// completing returns a node once jobs have ended there: slurmctld has freed what they had.
+// completing returns a node after jobs have ended there: slurmctld has freed their resources.
 func completing(r *rand.Rand, n slurm.Node) *slurm.Node {
 	n.State.Base, n.State.Flags = slurm.NodeMixed, n.State.Flags|slurm.NodeCompleting
 	n.AllocCPUs = pickOne(r, 0, 0, n.AllocCPUs/2)

@@ -71,7 +71,7 @@ func (h *simulation) contradictsEstimate(all *simRun) bool {
 	return false
 }
 
-// startsAllOf reports whether every job starts that starts in the other run.
+// startsAllOf reports whether this run starts every job that the other run starts.
 func (s *simRun) startsAllOf(other *simRun) bool {
 	for r, n := range other.started {
 		if s.started[r] < n {
@@ -107,9 +107,8 @@ func (h *simulation) raiseWorkers(up []uint64, all *simRun, enough func([]uint64
 	}
 }
 
-// addWorkerForHets adds one worker where it would help if heterogeneous jobs started before all
-// others. slurmctld starts them when backfill has considered the other jobs, usually after these
-// have started.
+// addWorkerForHets adds one worker if all jobs could then start even if heterogeneous jobs start first. slurmctld
+// starts them after backfill has considered the other jobs, usually after these have started.
 func (h *simulation) addWorkerForHets(up []uint64, all *simRun) {
 	enough := func() bool { return h.startsSameJobs(workerSet{newWorkers: up, hetFirst: true}, all) }
 	if enough() {

@@ -129,9 +129,8 @@ func (p *planner) nodesNamedByJobs() map[string]bool {
 	return out
 }
 
-// provideNamedNodes handles the nodes that jobs name. A usable node adds no demand, and what the
-// jobs take of it is not free for others. A missing or unusable node is one pending node, however
-// many jobs name it.
+// provideNamedNodes processes the nodes that jobs name. A usable node adds no demand, and the resources that the jobs take there are not
+// free for others. A missing or unusable node is one pending node, however many jobs name it.
 func (p *planner) provideNamedNodes(free []freeNodes) {
 	missing := map[string]bool{}
 	byName := map[string][]int{}
@@ -167,8 +166,7 @@ func (p *planner) provideNamedNodes(free []freeNodes) {
 	}
 }
 
-// requiresBusyNodes reports whether a node that the request's jobs require by name is usable, but
-// has no room for any of them.
+// requiresBusyNodes reports whether the request's jobs require a node by name that is usable, but has no room for any of them.
 func (p *planner) requiresBusyNodes(r *request) bool {
 	if p.work.isSpent() {
 		return len(r.RequiredNodes) > 0
@@ -196,8 +194,8 @@ func (p *planner) requireWorker(pool int, worker string) {
 	}
 }
 
-// poolOfMissing returns the pool of a node that is missing or unusable: that of its record if the
-// record is in the partition, else the pool in which the jobs request nodes.
+// poolOfMissing returns the pool of a node that is missing or unusable. It is the pool of the node's record if the record is in the
+// partition, else the pool in which the jobs request nodes.
 func (p *planner) poolOfMissing(r *request, m model.NodeState, there bool) int {
 	if there && slices.Contains(p.Shapes[m.Shape].Partitions, r.target) {
 		return p.Shapes[m.Shape].Pool

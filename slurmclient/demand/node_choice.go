@@ -17,8 +17,7 @@ type nodeChoice struct {
 	// offers are the nodes that could contribute CPUs, in node order.
 	offers      []nodeOffer
 	allocations []allocation
-	// What is still needed: CPUs, nodes, the minimum and maximum number of nodes, the maximum of
-	// CPUs.
+	// The remaining needs: CPUs, nodes, the minimum and maximum number of nodes, the maximum of CPUs.
 	cpusLeft, nodesLeft, minNodesLeft, maxNodesLeft, maxCPUsLeft int64
 	gresLeft                                                     []uint64
 }
@@ -30,7 +29,7 @@ type nodeOffer struct {
 	weight uint32
 }
 
-// allocation is what a job allocates on a node.
+// allocation is the resources of a job on one node.
 type allocation struct {
 	node int
 	model.Amounts
@@ -51,7 +50,7 @@ func (c *nodeChoice) chooseNodes() bool {
 	return anySoon && c.chooseByWeight(c.withoutLater(all)) || c.chooseByWeight(all)
 }
 
-// withoutLater returns the offers without those of nodes that are free soon or new.
+// withoutLater returns the offers without nodes that are new or free soon.
 func (c *nodeChoice) withoutLater(offers []nodeOffer) []nodeOffer {
 	return slices.DeleteFunc(slices.Clone(offers), func(o nodeOffer) bool {
 		n := &c.simNodes[o.node]
@@ -100,7 +99,7 @@ func (c *nodeChoice) requiresNode(node int) bool {
 	return len(c.request.RequiredNodes) > 0 && slices.Contains(c.request.RequiredNodes, c.simNodes[node].name)
 }
 
-// tryOffers takes nodes of the offers until the job has what it needs.
+// tryOffers takes nodes of the offers until the job has all its resources.
 func (c *nodeChoice) tryOffers(offers []nodeOffer) bool {
 	r := c.request
 	c.allocations, c.offers = c.allocations[:0], slices.Clone(offers)
@@ -140,8 +139,7 @@ func (c *nodeChoice) maxNodesOfJob() uint64 {
 
 func (c *nodeChoice) hasEnough() bool { return c.nodesLeft <= 0 && c.cpusLeft <= 0 && !c.lacksGRES() }
 
-// offerRow is a row of adjacent offers of one weight. required is the index of the first offer
-// whose node the job names, -1 for none.
+// offerRow is a row of adjacent offers of one weight. required is the index of the first offer whose node the job names, or -1.
 type offerRow struct {
 	offers   []nodeOffer
 	required int

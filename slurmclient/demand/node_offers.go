@@ -43,8 +43,8 @@ func (c *nodeChoice) offeredCPUs(i int) uint64 {
 	return cpus
 }
 
-// leastOfPartition returns how many CPUs of a node MaxCPUsPerNode must leave for the job: those of
-// all tasks that it may have on the node, even if it has fewer.
+// leastOfPartition returns how many CPUs of a node MaxCPUsPerNode must leave for the job. It counts all tasks that the
+// job may have on the node, even if it has fewer.
 func (c *nodeChoice) leastOfPartition() uint64 {
 	return max(c.request.MinCPUs, saturating.Mul(c.request.TasksPerNode, c.request.CPUsPerTask))
 }

@@ -14,8 +14,8 @@ type packer struct {
 	bins []bin
 	// window is how many open bins of a shape are tried.
 	window int
-	// openBins are the bins with room, by shape. openRoom is, for each shape, at least the largest room for each resource on them, so
-	// that a chunk that it has no room for fits on none.
+	// openBins are the bins with room, by shape. openRoom is, for each shape, at least the largest room for each resource on them. A chunk
+	// without room in openRoom therefore fits on none of them.
 	openBins [][]int
 	openRoom []model.Amounts
 	// indexes are the indexes of the partitions, nil until needed. members are the pools' places in them.
@@ -93,9 +93,8 @@ func (b *packer) countAllowed(r *request) uint64 {
 	return 0
 }
 
-// chunkCapacity returns how many chunks of that many of the request's jobs fit on nodes with room
-// and on the nodes that the pool can still add. No two chunks of one job share a node, so a node
-// takes at most one chunk of each job.
+// chunkCapacity returns how many chunks of the given number of the request's jobs fit. It counts the nodes with room, and the nodes that
+// the pool can still add. No two chunks of one job share a node, so a node takes at most one chunk of each job.
 func (b *packer) chunkCapacity(r *request, jobs uint64) uint64 {
 	sum := saturating.Mul(b.Pools[r.pool].NewLeft, min(r.chunksPerEmptyNode, r.maxChunksPerNode(jobs)))
 	if r.keepsOthersOff() || r.shape < 0 {
@@ -153,7 +152,7 @@ func (r *request) maxChunksPerNode(jobs uint64) uint64 {
 	return jobs
 }
 
-// unnamedNodes returns how many nodes a job needs in addition to those that it names.
+// unnamedNodes returns how many nodes a job needs in addition to the nodes it names.
 func (r *request) unnamedNodes() uint64 {
 	return r.nodesPerJob - min(r.nodesPerJob, uint64(len(r.RequiredNodes)))
 }

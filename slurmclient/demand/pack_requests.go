@@ -21,7 +21,7 @@ type bin struct {
 	partition, pool, shape int
 	runs                   []chunkRun
 	count                  uint64
-	// room is what is left on each node.
+	// room is the free part of each node.
 	room model.Amounts
 	// runIndex and runOffset are how far the chunks of the first node have been moved to free
 	// nodes.

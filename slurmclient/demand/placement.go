@@ -15,8 +15,7 @@ type placement struct {
 	// shape is the shape of the nodes, -1 when the partition does not show it. Each node then has
 	// one job.
 	shape int
-	// chunk is what the job allocates on each of nodesPerJob nodes. chunksPerEmptyNode chunks fit
-	// on an empty node.
+	// chunk is a job's allocation on each of nodesPerJob nodes. chunksPerEmptyNode chunks fit on an empty node.
 	chunk                           model.Amounts
 	nodesPerJob, chunksPerEmptyNode uint64
 	// scattered is whether each chunk is one task, any number of which can share a node.
@@ -72,7 +71,7 @@ func (p *planner) misfitOfPartition(r *request, at int) model.Misfit {
 	case r.CutsTasks(pt.MaxCPUs):
 		return model.MisfitTasks
 	case p.FillsNodes && r.Tasks == 1 && r.TasksPerNode > 1 && !r.Exclusive:
-		return model.MisfitTasks // slurmctld searches room for all tasks, and allocates that of one
+		return model.MisfitTasks // slurmctld searches room for all tasks, and allocates the room of one
 	case r.MaxSpread(p.nodeLimit(r, at)) < r.Nodes:
 		return model.MisfitNodes
 	}
@@ -133,9 +132,8 @@ func (p *planner) maxNodesFor(r *request, at, pool int) uint64 {
 	return saturating.Sub(p.maxNodesOfJobIn(at, pool), p.countExcluded(r, pool))
 }
 
-// maxNodesOfJobIn returns the maximum number of nodes of one job in the partition when the new ones
-// come from the pool: the Max of the pool plus the usable nodes outside all pools. Where there are
-// pools, the other nodes do not grow.
+// maxNodesOfJobIn returns the maximum number of nodes of one job in the partition if its new nodes come from the pool. It is the Max of the
+// pool plus the usable nodes outside all pools. If the partition has pools, the other nodes do not grow.
 func (p *planner) maxNodesOfJobIn(at, pool int) uint64 {
 	pt := &p.Partitions[at]
 	switch {
@@ -256,9 +254,9 @@ func (p *planner) misfitOfSpread(r *request, v model.Amounts, s *model.NodeShape
 	return f
 }
 
-// tryNamedNodes places a job that names nodes. Existing nodes must be in the partition and large
-// enough for a chunk of the job when it is spread as far as possible; missing ones are trusted to
-// be. Named nodes belong to their own pools, and the source only provides the others.
+// tryNamedNodes places a job that names nodes. Existing nodes must be in the partition and large enough for a chunk of the job when it is
+// spread as far as possible. Missing nodes are assumed to be. Named nodes belong to their own pools, and the source only provides the
+// others.
 func (p *planner) tryNamedNodes(r *request, at int, from *model.NodeSource, most uint64) (placement, model.Misfit) {
 	how, least := p.placeOnUnknownNodes(r), make(model.Amounts, model.AmountGRES+len(p.GresNames))
 	how.pool = from.Pool

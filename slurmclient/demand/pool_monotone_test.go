@@ -131,8 +131,8 @@ func TestMoreReplicasNeverLowerRequired(t *testing.T) {
 	})
 }
 
-// TestRequiredSettles sets the replicas to what is required, as an HPA and a NodeSet do, until they
-// are stable. It leaves out jobs that name nodes, since a NodeSet ignores these.
+// TestRequiredSettles sets the replicas to the required workers, as an HPA and a NodeSet do, until they are stable. It
+// leaves out jobs that name nodes, since a NodeSet ignores these.
 func TestRequiredSettles(t *testing.T) {
 	moved := 0
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {
@@ -161,9 +161,9 @@ func TestRequiredSettles(t *testing.T) {
 	}
 }
 
-// followRequired sets the replicas of the pool to what is required. New workers are idle. Of excess
-// workers, those that are down are removed first, then idle ones. Idle workers are drained first,
-// and removed in the next round unless they are needed again.
+// followRequired sets the replicas of the pool to the required workers. New workers are idle. Of excess workers, it
+// removes the down ones first, then idle ones. Idle workers are drained first, and removed in the next round unless
+// they are needed again.
 func followRequired(s *slurmclient.Snapshot, p *demand.Pool, d demand.PoolDemand) {
 	p.Replicas = d.Required
 	there := d.Busy + d.Idle + d.Booting + d.Unusable

@@ -32,8 +32,8 @@ func repeatJob(count int, from uint32, make func(id uint32) *slurm.Job) (out []a
 	return out
 }
 
-// TestSimulationMatchesSlurm has queues of the oracle on workers of 4 CPUs. Real Slurm of the
-// release starts all jobs on that many workers, and not on one less.
+// TestSimulationMatchesSlurm has queues of the oracle on workers of 4 CPUs. Real Slurm of the release starts all jobs
+// on the given number of workers, and not on one less.
 func TestSimulationMatchesSlurm(t *testing.T) {
 	perNode := func(n uint64) demandtest.JobOption {
 		return func(j *slurm.Job) {
@@ -61,8 +61,8 @@ func TestSimulationMatchesSlurm(t *testing.T) {
 					demandtest.WithChange(func(j *slurm.Job) { j.MemoryPerCPU = slurm.Num(2000) }))},
 		)
 	}
-	// Tasks per node: 24.11 allocates the CPUs of the existing tasks, 26.05 those of all tasks that
-	// could be on the node (seed 319).
+	// Tasks per node: 24.11 allocates the CPUs of the existing tasks, and 26.05 the CPUs of all tasks that could be on the
+	// node (seed 319).
 	fill := func(most func(uint64) uint64) []any {
 		return beside(
 			repeatJob(2, 1, func(id uint32) *slurm.Job { return jobAsReported(id, 1, 1, most(1), 1) }),
@@ -105,8 +105,8 @@ func TestSimulationMatchesSlurm(t *testing.T) {
 	}
 }
 
-// Where GRES are in AccountingStorageTRES, slurmctld reports the total of the job besides what it
-// requests per node (seed 12 of the oracle).
+// If GRES are in AccountingStorageTRES, slurmctld reports the total of the job besides its request per node (seed 12 of
+// the oracle).
 func TestGRESPerNodeTakePrecedenceOverTheirSum(t *testing.T) {
 	nouns := []any{demandtest.NewPartition("cpu"),
 		demandtest.NewJob(9, demandtest.WithChange(func(j *slurm.Job) { j.Priority = slurm.Num(2) }))}
@@ -211,9 +211,9 @@ func TestPlannedNodesAreKept(t *testing.T) {
 	}
 }
 
-// TestNodesOfAPlanToComeAreKept: there is no node yet. When there are, jobs 1 and 2 start on w-0 to
-// w-4, and backfill plans job 3 on the required w-3 and the three nodes after it, which are free or
-// will be (seed 245 of the oracle). Job 7 of lower priority needs yet another one.
+// TestNodesOfAPlanToComeAreKept: no node exists yet. When they do, jobs 1 and 2 start on w-0 to w-4. Backfill then
+// plans job 3 on the required w-3 and the three nodes after it, which are free or will be (seed 245 of the oracle). Job
+// 7 of lower priority needs yet another one.
 func TestNodesOfAPlanToComeAreKept(t *testing.T) {
 	requiring := func(node string) demandtest.JobOption {
 		return demandtest.WithDetails(func(d *slurm.JobDetails) { d.RequiredNodes = node })

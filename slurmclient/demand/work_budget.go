@@ -17,7 +17,7 @@ const (
 // requests are packed, idle nodes affect the count only if jobs name them. One more idle node therefore rarely changes how requests are
 // packed.
 type workBudget struct {
-	// left is how many more steps the estimate can take. Requests beyond them are estimated in constant time.
+	// left is how many more steps the estimate can take. Requests after the last step are estimated in constant time.
 	left int
 	// reserve is how many steps beyond that constraints are still compared with all sources.
 	reserve int

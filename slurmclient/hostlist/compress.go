@@ -114,7 +114,7 @@ func writeGroup(out *strings.Builder, group []nameParts) {
 	out.WriteByte(']')
 }
 
-// isSuccessor reports whether next has the number of first plus steps, in the width of first.
+// isSuccessor reports whether the number of next is the number of first plus steps, with the same width.
 func isSuccessor(first, next nameParts, steps uint64) bool {
 	if next.number != first.number+steps {
 		return false

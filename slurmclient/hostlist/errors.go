@@ -8,11 +8,11 @@ const MaxNames = 1 << 20
 // MaxNameLength is the maximum length of a name in bytes.
 const MaxNameLength = 255
 
-// SyntaxError reports what is wrong with an expression and where.
+// SyntaxError is an error at one position of an expression.
 type SyntaxError struct {
 	// Offset is the position in the expression, in bytes from 0.
 	Offset int
-	// Reason is what is wrong at that position.
+	// Reason describes the error.
 	Reason string
 
 	near string

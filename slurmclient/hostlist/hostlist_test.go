@@ -13,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// The names are those that scontrol of 26.05 shows.
+// The names match the output of scontrol of 26.05.
 func TestExpandLikeScontrolShowHostnames(t *testing.T) {
 	for name, test := range map[string]struct{ expr, want string }{
 		"nothing has no names":               {"", ""},
@@ -131,7 +131,7 @@ func TestAllMayStopEarly(t *testing.T) {
 	}
 }
 
-// The expressions are those of scontrol show hostlistsorted, but without repetitions.
+// The expressions match scontrol show hostlistsorted, but without repetitions.
 func TestCompress(t *testing.T) {
 	for name, test := range map[string]struct{ names, want string }{
 		"nothing":                             {"", ""},

@@ -25,8 +25,7 @@ type Work struct {
 	End     time.Time
 }
 
-// maxHeld is how many nodes all jobs together hold at most, each job's counted by itself. Slurm has at most 65,536 nodes, and
-// a server may answer anything.
+// maxHeld limits the sum of the nodes that each job holds. Slurm has at most 65,536 nodes, but a server may answer anything.
 const maxHeld = 1 << 22
 
 // ByNode returns the work of every node that a job holds, by name. If the nodes of a job cannot be
@@ -78,9 +77,8 @@ func endsLater(a, b time.Time) bool {
 const flagsOnNodes = slurm.JobCompleting | slurm.JobConfiguring | slurm.JobStopped | slurm.JobResizing |
 	slurm.JobPowerUpNode | slurm.JobSignaling | slurm.JobStageOut | slurm.JobOther
 
-// HoldsNodes reports whether a job holds nodes, or its record does not rule it out. A record that
-// names nodes counts unless the job has finished. A running or suspended job counts although its
-// record names none, unless it has returned all its nodes.
+// HoldsNodes reports whether a job holds nodes, or may hold them according to its record. A record that names nodes counts unless the job
+// has finished. A running or suspended job counts even if its record names no node, unless it has returned all its nodes.
 func HoldsNodes(j *slurm.Job) bool {
 	if j.Nodes != "" {
 		return !j.State.Base.Finished() || j.State.Flags&flagsOnNodes != 0

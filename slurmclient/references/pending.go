@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Pending is what pending jobs request, by partition and by feature expression (sbatch --constraint and --prefer).
+// Pending contains the requests of pending jobs, by partition and by feature expression (sbatch --constraint and --prefer).
 type Pending map[string]map[string]Request
 
 // Request summarizes the pending jobs of one partition with one feature expression.
@@ -66,7 +66,7 @@ func (r Request) add(j *slurm.Job, known bool) Request {
 	return r
 }
 
-// isPending reports whether a job waits for nodes, or will once it has ended. A job of unknown state counts.
+// isPending reports whether a job waits for nodes, or will wait after its current run. A job of unknown state counts.
 func isPending(j *slurm.Job) bool {
 	const requeued = slurm.JobRequeued | slurm.JobRequeueHold | slurm.JobSpecialExit
 	return j.State.Base == slurm.JobPending || j.State.Base == slurm.JobUnknown || j.State.Flags&requeued != 0
@@ -112,7 +112,7 @@ func (n Nodes) count(partition string, c *constraint.Constraint) int {
 	return sum
 }
 
-// Removal is the removal of records of a NodeSet, all of them if nothing of it remains.
+// Removal is the removal of some or all records of a NodeSet.
 type Removal struct {
 	// Listed counts all nodes, including the removed ones. Removed counts only the removed nodes.
 	Listed, Removed Nodes

@@ -23,8 +23,8 @@ type Key struct {
 	id string
 }
 
-// ParseKey returns the key for RS256 if raw is an RSA key in PEM (PKCS #8), and the key for HS256 that consists of
-// these bytes otherwise. The error contains nothing of the key.
+// ParseKey returns the key for RS256 if raw is an RSA key in PEM (PKCS #8), and otherwise an HS256 key of these bytes. The error contains
+// no part of the key.
 //
 // Slurm verifies HS256 with its jwt_key and RS256 with its key set (slurm.conf(5), AuthAltParameters).
 func ParseKey(raw []byte) (Key, error) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestGPUsOfJobs: the texts are those of a Slurm with the default AccountingStorageTRES, unless they name gres.
+// TestGPUsOfJobs: the texts come from a Slurm with the default AccountingStorageTRES, unless they name gres.
 func TestGPUsOfJobs(t *testing.T) {
 	const plain = "cpu=4,mem=400M,node=2,billing=4"
 	for name, tc := range map[string]struct {

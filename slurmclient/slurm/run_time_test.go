@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestRunTime: the rules are those of squeue's TIME (src/squeue/opts.c, job_time_used).
+// TestRunTime follows the rules of squeue's TIME (src/squeue/opts.c, job_time_used).
 func TestRunTime(t *testing.T) {
 	const now = Time(1000)
 	for _, tc := range []struct {

@@ -14,7 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// TestAnotherClusterBehindTheURL: it answers "unchanged" to the times of the former one, whose nodes and jobs would stay fresh.
+// TestAnotherClusterBehindTheURL: the new cluster answers "unchanged" to the times of the former one, whose nodes and jobs would seem
+// fresh.
 func TestAnotherClusterBehindTheURL(t *testing.T) {
 	for _, reader := range []slurmclient.JobsReader{slurmclient.ReadList, slurmclient.ReadDelta} {
 		t.Run(string(reader), func(t *testing.T) {

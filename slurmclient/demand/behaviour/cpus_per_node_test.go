@@ -48,8 +48,8 @@ func TestRunningJobsCountInMaxCPUsPerNode(t *testing.T) {
 	}
 }
 
-// TestTasksForEachNodeCountInMaxCPUsPerNode: a job of one task with --ntasks-per-node=3 needs a node
-// where MaxCPUsPerNode leaves three CPUs, so that each such job needs its own (oracle, seed 9492).
+// TestTasksForEachNodeCountInMaxCPUsPerNode: a job of one task with --ntasks-per-node=3 needs a node where
+// MaxCPUsPerNode leaves three CPUs. Each such job therefore needs its own node (oracle, seed 9492).
 func TestTasksForEachNodeCountInMaxCPUsPerNode(t *testing.T) {
 	sized := func(id uint32, tasks, cpusPerTask, tasksPerNode, nodes uint64) *slurm.Job {
 		return demandtest.NewJob(id, demandtest.WithChange(func(j *slurm.Job) {

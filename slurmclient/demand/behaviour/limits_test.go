@@ -251,8 +251,8 @@ func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 	}
 }
 
-// TestTasksForEachNodeUnderALimit: 24.11 counts the CPUs of the tasks of a job, 26.05 those of all
-// tasks that each node could have (oracle, seed 6826).
+// TestTasksForEachNodeUnderALimit: 24.11 counts the CPUs of a job's tasks, and 26.05 counts the CPUs of all tasks that
+// each node could have (oracle, seed 6826).
 func TestTasksForEachNodeUnderALimit(t *testing.T) {
 	for _, nodes := range []map[string]uint64{nil, {"node": 9}} {
 		for release, want := range map[string]uint64{"24.11.5": 2, "26.05.0": 1} {

@@ -260,8 +260,8 @@ func TestJobsThatAPoolCanNeverRun(t *testing.T) {
 	}
 }
 
-// TestAReservationDoesNotScaleToTheMaximum: missing workers that a maintenance reservation covers
-// do not count towards the maximum, whether Slurm has FUTURE records of them or not.
+// TestAReservationDoesNotScaleToTheMaximum: missing workers under a maintenance reservation do not count towards the
+// maximum, with or without FUTURE records.
 func TestAReservationDoesNotScaleToTheMaximum(t *testing.T) {
 	for _, records := range [][]string{nil, {"w-0", "w-1"}, {"w-0", "w-1", "w-2", "w-3"}} {
 		for reserved, want := range map[string]uint64{"": 4, "w-[2-3]": 2, "w-[0-3]": 0, "w-[4-9],x-[0-3]": 4} {

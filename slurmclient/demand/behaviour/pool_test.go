@@ -146,8 +146,8 @@ func TestAJobThatBeganAfterTheNodesWereRead(t *testing.T) {
 	}
 }
 
-// TestANodeThatGotWorkAfterTheJobsWereRead uses a node list that is newer than the job list: a job
-// that is pending in one list can be what runs in the other.
+// TestANodeThatGotWorkAfterTheJobsWereRead uses a node list that is newer than the job list: a job that is pending in
+// the job list may already run in the node list.
 func TestANodeThatGotWorkAfterTheJobsWereRead(t *testing.T) {
 	const readBefore = 20 // seconds ago, when the nodes did not have the work
 	full, half := demandtest.NewWorker("w1", demandtest.WithState("ALLOCATED")),

@@ -1,4 +1,4 @@
-// Package memo remembers the last demand, so that all who ask get the same numbers.
+// Package memo remembers the last demand, so all callers get the same numbers.
 package memo
 
 import (

@@ -102,7 +102,7 @@ func TestACanceledCallRemembersNothing(t *testing.T) {
 			waiting <- err
 		}()
 		synctest.Wait()
-		// A caller that only waits for the other one ends as soon.
+		// A caller that only waits for the other one returns at the deadline, too.
 		answer, err := m.ComputeContext(ctx, begin, snapshotOf("fast", 2))
 		if !errors.Is(err, context.DeadlineExceeded) || answer.Demand.Known || answer.Err != nil {
 			t.Errorf("the answer of the waiting call is %+v, %v", answer, err)
@@ -133,7 +133,7 @@ func TestACallerTakesOverFromACanceledOne(t *testing.T) {
 	})
 }
 
-// TestCallersGetTheirTurnInOrder: whoever computes one answer after the other keeps nobody waiting.
+// TestCallersGetTheirTurnInOrder: a caller that computes one answer after the other does not delay the others.
 func TestCallersGetTheirTurnInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var order []uint64

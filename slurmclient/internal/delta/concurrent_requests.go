@@ -74,8 +74,8 @@ type recordsOf struct {
 	jobs []*slurm.Job
 }
 
-// readRecords reads the records of the ids that the poll has not read, several at a time and in their order. onRead is called
-// after each and may return another id, which is read next. What was read until an error is in the poll.
+// readRecords reads the records of the ids that the poll has not read, several at a time and in their order. It calls onRead after each
+// record; onRead may return another id, which is read next. After an error the poll keeps the records that were read before.
 func (d *Reader) readRecords(ctx context.Context, p *poll, ids []uint32, onRead func(id uint32) (next uint32, ok bool)) error {
 	asked := map[uint32]bool{}
 	var first []uint32

@@ -12,9 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// doubts maps the pending jobs whose record may have changed although their state did not to the time
-// at which the record was last known to be right. A job that is not in doubt need not be read, since
-// nothing happened that could have changed its record.
+// doubts contains the pending jobs whose record may have changed although their state did not. It maps each to the time when the record was
+// last known to be right. Other jobs need not be read, since no event could have changed their record.
 type doubts map[uint32]time.Time
 
 const (
@@ -36,7 +35,7 @@ func (d doubts) raise(id uint32, since time.Time) {
 	}
 }
 
-// oldestFact returns when the oldest fact in doubt was last known to be right, or now if there is none.
+// oldestFact returns when the oldest fact in doubt was last known to be right, or now without doubts.
 func (d doubts) oldestFact(now time.Time) time.Time {
 	for _, t := range d {
 		if t.Before(now) {
@@ -70,8 +69,7 @@ func (d doubts) nextBatch(p *poll, recordTime time.Duration) []uint32 {
 	return ids
 }
 
-// raiseAll puts every pending job in doubt, because somebody updated a job and slurmctld does not
-// report which one.
+// raiseAll puts every pending job in doubt. It is called after an update of a job, because slurmctld does not report which one.
 func (d doubts) raiseAll(p *poll, since time.Time) {
 	for _, j := range p.old {
 		if j.State.Base == slurm.JobPending {
@@ -80,9 +78,8 @@ func (d doubts) raiseAll(p *poll, since time.Time) {
 	}
 }
 
-// evaluationTimeout is how long slurmctld may take to evaluate a job again that waited for another
-// one. It evaluates dependencies and limits when it schedules, which it does at least once a minute
-// by default (slurm.conf(5), SchedulerParameters=sched_interval).
+// evaluationTimeout is how long slurmctld may take to evaluate a job again after the end of the job that it waited for. slurmctld evaluates
+// dependencies and limits when it schedules, by default at least once a minute (slurm.conf(5), SchedulerParameters=sched_interval).
 const evaluationTimeout = 90 * time.Second
 
 // releasedJobs are the pending jobs, by id, that the end of another job may have released. They are
@@ -96,7 +93,7 @@ type releasedJob struct {
 	until              time.Time
 }
 
-// add adds the jobs with these ids as they were last read.
+// add adds the jobs with these ids, with their last read state.
 func (w releasedJobs) add(p *poll, ids []uint32, now time.Time) {
 	for _, id := range ids {
 		if j := records.FindJob(p.old, id); j != nil {
@@ -114,10 +111,9 @@ func (w releasedJobs) settle(p *poll, now time.Time) {
 	})
 }
 
-// dependentJobs lists the pending jobs that a changed job may have released: those that name it as a
-// dependency, and one job for each limit that holds jobs back, whichever costs least to read. An
-// array of which only tasks changed is not among them, since the states of its tasks show how many
-// of them wait.
+// dependentJobs lists the pending jobs that a changed job may have released. These are jobs that name it as a dependency, and one job for
+// each limit that holds jobs back, the cheapest one to read. It omits an array of which only tasks changed, since the states of its tasks
+// show how many of them wait.
 func dependentJobs(p *poll) (ids []uint32) {
 	moved := p.findMoved()
 	if len(moved.ids) == 0 {
@@ -207,7 +203,7 @@ func (m movedJobs) mayRelease(j *slurm.Job) bool {
 	return false
 }
 
-// limitKind is what jobs that are held by the same limit have in common.
+// limitKind identifies the jobs that the same limit holds.
 type limitKind struct {
 	reason, user, account, qos, partition, licenses string
 	array                                           uint32

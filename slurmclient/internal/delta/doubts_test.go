@@ -111,8 +111,8 @@ func TestAStateChangePutsDependentJobsInDoubt(t *testing.T) {
 	}
 }
 
-// slurmctld reports a fulfilled dependency, or room under a limit, when it schedules next, seconds after
-// the end of the other job.
+// slurmctld reports a fulfilled dependency, or room under a limit, at its next scheduling, seconds after the end of the
+// other job.
 func TestAReleasedJobIsReadUntilSlurmctldReportsIt(t *testing.T) {
 	waits, limited := dependsOn("afterok:1(unfulfilled)"), waitsFor("QOSMaxJobsPerUserLimit")
 	old := []*slurm.Job{jobIn(1, "RUNNING"), jobIn(2, "PENDING", waits), jobIn(3, "PENDING", limited),

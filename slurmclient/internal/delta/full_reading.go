@@ -68,8 +68,8 @@ func queueSizeOf(known []*slurm.Job, s *slurm.Stats) queueSize {
 	}
 }
 
-// idsCost estimates how long slurmrestd takes to answer with the states of the ids up to top, in requests of some fifty ids: 10 µs for
-// an id, as for known jobs, and 0.5 ms for a request. The tasks of an array that are not split off are in the answer to one of them.
+// idsCost estimates how long slurmrestd takes to answer with the states of the ids up to top, in requests of about fifty ids. An id takes
+// 10 µs, as for known jobs, and a request 0.5 ms. One of the answers also contains the tasks of arrays that are not split off.
 func (q queueSize) idsCost(top uint32) time.Duration {
 	return time.Duration(top)*20*time.Microsecond + statesCost(q.tasks-min(q.tasks, q.records))
 }
@@ -106,9 +106,9 @@ const (
 	byList   method = "list"
 )
 
-// cheaperMethod decides how everything is read. known records need not be read after the states, and recordTime is how long each of
-// the others takes. top is the largest id that a job may have, 0 if unknown. Cheap states are preferred, since the estimate does not
-// count records that wait for anything but nodes.
+// cheaperMethod chooses the method that reads everything. known is how many records need not be read after the states, and recordTime is
+// the time to read each of the others. top is the largest id that a job may have, 0 if unknown. Cheap states are preferred, since the
+// estimate does not count records that wait for anything but nodes.
 func (q queueSize) cheaperMethod(known int, recordTime time.Duration, top uint32) method {
 	best, states := byStates, statesCost(q.tasks)
 	if ids := q.idsCost(top); top > 0 && states > cheapStates && ids < states/2 {
@@ -170,8 +170,8 @@ func (d *Reader) readFull(
 // slurmrestd 0.7 s, and a list that is just too long has 20 of them.
 const sampleStride = 1000
 
-// mayHideRecords reports whether the tasks that slurmctld counts may be too many records for a list. Its counters do not tell 100,000
-// tasks of an array from 100,000 jobs that are held or depend on others.
+// mayHideRecords reports whether the tasks that slurmctld counts may be too many records for a list. Its counters do not distinguish
+// 100,000 tasks of an array from 100,000 jobs that are held or depend on others.
 func (q queueSize) mayHideRecords(top uint32) bool {
 	most := q.tasks
 	if top > 0 {
@@ -237,7 +237,7 @@ func topID(next uint32, known []*slurm.Job) uint32 {
 	return top
 }
 
-// haveIDsStartedOver reports whether the next job gets an id up to that of a known job; false if the next id is unknown.
+// haveIDsStartedOver reports whether the next job gets an id that is not above the newest known id; false if the next id is unknown.
 func haveIDsStartedOver(next uint32, known []*slurm.Job) bool {
 	if next == 0 || len(known) == 0 {
 		return false
@@ -246,7 +246,7 @@ func haveIDsStartedOver(next uint32, known []*slurm.Job) bool {
 	return newest >= next && newest <= maxJobID // of a federation it is larger
 }
 
-// idsPerBlock is how many ids a full reading requests before it looks at the answers.
+// idsPerBlock is how many ids a full reading requests before it evaluates the answers.
 const idsPerBlock = 1 << 14
 
 // readStatesOfIDs reads the states of the ids up to top, and of the next ones as long as there are jobs. Where some may be missing,
@@ -299,8 +299,8 @@ func mayLackJobs(found, counted uint64, before, after *slurm.Stats) bool {
 	return counted-found > min(2*changes, counted/10)
 }
 
-// countUnfinished counts the jobs and tasks that have not finished. The id of an array has rows of its split tasks, too, which their own
-// ids have again.
+// countUnfinished counts the jobs and tasks that have not finished. The rows for an array's id include its split tasks, which appear again
+// under their own ids.
 func countUnfinished(rows []slurm.JobStatus) (n uint64) {
 	type task struct {
 		id         uint32

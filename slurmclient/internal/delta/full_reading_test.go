@@ -96,7 +96,7 @@ func TestManyJobsAreFoundByTheirIDs(t *testing.T) {
 	}
 }
 
-// TestManyHeldJobsAreNotListed: slurmctld's counters do not tell them from the tasks of an array.
+// TestManyHeldJobsAreNotListed: slurmctld's counters do not distinguish held jobs from the tasks of an array.
 func TestManyHeldJobsAreNotListed(t *testing.T) {
 	held := newJobTable(30_000)
 	array := newJobTable(0)

@@ -10,7 +10,7 @@ import (
 // distant server, a poll that had to begin from nothing might never end.
 type keptRecords struct {
 	jobs map[uint32]*slurm.Job
-	// stats are those of the first of these polls, which began at since.
+	// stats are the statistics of the first of these polls, which began at since.
 	stats *slurm.Stats
 	since time.Time
 }

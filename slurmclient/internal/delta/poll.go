@@ -25,9 +25,9 @@ type poll struct {
 	inWindow  map[uint32]bool
 	fresh     map[uint32]bool
 	wantedIDs map[uint32]bool
-	// read contains the records read in this poll; nil means that the record is gone.
+	// read contains the records read in this poll; nil marks a record that is gone.
 	read map[uint32]*slurm.Job
-	// unfinished counts the known jobs that had not finished, vanished those of them that are gone.
+	// unfinished counts the known jobs that had not finished, and vanished counts how many of them are gone.
 	vanished, unfinished int
 	// newestComplete is the newest id up to which every record is known.
 	newestComplete uint32
@@ -91,7 +91,7 @@ func (p *poll) stateIDs() []string {
 			// The array's last task has the id of the array, and that id alone would request all tasks.
 			ids = append(ids, taskID(j.ID, task))
 		case !j.IsArrayBase():
-			// For an array without tasks ("7_*"), the answer also has the states of its split tasks.
+			// For an array without tasks ("7_*"), the answer includes the states of its split tasks.
 			ids = append(ids, strconv.FormatUint(uint64(j.ID), 10))
 		case recordIsCheaper(j, split[j.ID]):
 			p.wantedIDs[j.ID] = true
@@ -207,9 +207,8 @@ func (p *poll) hasChanged(j *slurm.Job, row *stateRow) bool {
 	return !exact || uint64(len(row.tasks)) != count
 }
 
-// isSuspicious reports whether the poll is inconsistent. Unfinished jobs vanish only if they end and
-// are purged between two polls, so many of them at once mean another job table. It is suspicious as
-// well that jobs were submitted but the window contains none.
+// isSuspicious reports whether the poll is inconsistent. Unfinished jobs vanish only if they end and are purged between two polls, so many
+// of them at once indicate a new job table. A poll is also suspicious if jobs were submitted but the window contains none.
 func (p *poll) isSuspicious(old, now *slurm.Stats) bool {
 	if p.vanished > 8 && p.vanished > p.unfinished/10 {
 		return true
@@ -289,8 +288,8 @@ func (p *poll) addRecords(id uint32, jobs []*slurm.Job) {
 	}
 }
 
-// newestRead returns the newest id of those records read that are new or in the window. The ids of
-// other records do not count, since ids may have started over.
+// newestRead returns the newest id of the read records that are new or in the window. Other records do not count, since ids may have
+// started over.
 func (p *poll) newestRead() uint32 {
 	var top uint32
 	for id, j := range p.read {
@@ -320,9 +319,8 @@ func (p *poll) missedIDs(before uint32, rows []slurm.JobStatus) []uint32 {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// nextCursor returns the id after which the next window begins. After a full reading it is the id of
-// the job that was submitted last, among the jobs whose state was read, since ids may have started
-// over, but before firstUnread.
+// nextCursor returns the id after which the next window begins. After a full reading it is the id of the last submitted job among the jobs
+// whose state was read, since ids may have started over. It is then less than firstUnread.
 func (p *poll) nextCursor(cursor uint32, full bool) uint32 {
 	if !full {
 		return max(cursor, p.newestComplete)

@@ -38,7 +38,7 @@ type Reading struct {
 	Changed bool
 	// ServerTime is slurmctld's time.
 	ServerTime slurm.Time
-	// Exceptional means that this poll did work that the next ones need not repeat.
+	// Exceptional is whether this poll did work that the next ones need not repeat.
 	Exceptional bool
 	// DoubtTime is how long the poll read records that were in doubt.
 	DoubtTime time.Duration
@@ -235,7 +235,7 @@ func (d *Reader) updateDoubts(p *poll, stats *slurm.Stats, asOf time.Time, recor
 		d.doubts = doubts{}
 	}
 	if d.stats == nil {
-		// Another reader was in use, and nobody compared the counters of updates meanwhile.
+		// Another reader was in use, so the counters of updates were not compared meanwhile.
 		d.doubts.raiseAll(p, asOf)
 		return d.doubts.nextBatch(p, recordTime)
 	}

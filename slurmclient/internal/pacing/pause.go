@@ -20,8 +20,8 @@ func PauseAfter(period, took time.Duration, share float64, failures int) time.Du
 	return max(min(most, period<<min(failures-1, 10)), min(took, maxBackoff))
 }
 
-// catchUpShare is the largest fraction of time that a poll may take for records that are in doubt: as long as there are any, the
-// whole reading is as old as they are.
+// catchUpShare is the largest fraction of time that a poll may spend on records in doubt. The whole reading is as old as the oldest record
+// in doubt.
 const catchUpShare = 0.5
 
 // Spent returns how much of the time of a poll counts for PauseAfter, of which it took catchUp for records in doubt.

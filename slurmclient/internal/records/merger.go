@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Merger collects the records of a new list and keeps the old object of those that did not change.
+// Merger collects the records of a new list and keeps the old objects of unchanged records.
 type Merger[T any, K cmp.Ordered] struct {
 	keyOf func(*T) K
 	same  func(a, b *T) bool
@@ -58,8 +58,8 @@ func (m *Merger[T, K]) addUnchanged(t *T) bool {
 	return true
 }
 
-// Merge returns the records sorted by key. changed is false if they are those of the old list. Of
-// several records with the same key, the last one counts. The Merger must not be used afterwards.
+// Merge returns the records sorted by key. changed is false if the old list has the same records. Of several records
+// with the same key, the last one counts. The Merger must not be used afterwards.
 func (m *Merger[T, K]) Merge() (items []*T, changed bool) {
 	byKey := func(a, b *T) int { return cmp.Compare(m.keyOf(a), m.keyOf(b)) }
 	if !slices.IsSortedFunc(m.items, byKey) {

@@ -63,7 +63,7 @@ func (a *authTransport) currentToken() (string, error) {
 	return token, nil
 }
 
-// anotherToken returns a token in place of one that was refused, and reports whether there is one.
+// anotherToken returns a token that replaces a refused one, and reports whether it has one.
 func (a *authTransport) anotherToken(refused string) (string, bool) {
 	if current, err := a.currentToken(); err == nil && current != refused {
 		return current, true
@@ -90,7 +90,7 @@ func (a *authTransport) send(req *http.Request, token string) (*http.Response, e
 // TokenError reports why no token can be sent. It never contains one.
 type TokenError struct{ Err error }
 
-// Error returns what is wrong with the source of the token.
+// Error returns the error of the token's source.
 func (e *TokenError) Error() string { return fmt.Sprintf("getting a token: %v", e.Err) }
 
 // Unwrap returns the cause.

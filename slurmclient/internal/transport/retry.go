@@ -33,8 +33,7 @@ func (r *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// isMisread reports whether the answer is that of a slurmrestd that received the request in pieces (see
-// MaxQueryBytes). Other errors of slurmrestd are JSON.
+// isMisread reports whether slurmrestd received the request in pieces (see MaxQueryBytes). Its other errors are JSON.
 func isMisread(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err == nil && kind == "text/plain" && resp.StatusCode == http.StatusInternalServerError

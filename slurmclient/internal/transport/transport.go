@@ -1,5 +1,5 @@
-// Package transport is the HTTP transport to slurmrestd: one RoundTripper for each concern, each in a
-// file of its own, assembled by New.
+// Package transport is the HTTP transport to slurmrestd: one RoundTripper for each concern, each in its own file,
+// assembled by New.
 package transport
 
 import (

@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// The functions below convert between generated types and those of package slurm. The type constraints
-// list the fields of the generated types, which are the same in all versions.
+// The functions below convert between generated types and the types of package slurm. The type constraints list the
+// fields of the generated types, which are the same in all versions.
 
 type noValJSON interface {
 	~struct {

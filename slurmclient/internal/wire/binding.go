@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// ErrUnsupported means that an API version has no such operation.
+// ErrUnsupported is the error of an operation that an API version lacks.
 var ErrUnsupported = errors.New("this API version has no such operation")
 
 // Response is the raw answer that the request functions of a binding return. The caller closes its

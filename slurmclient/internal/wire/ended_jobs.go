@@ -57,7 +57,7 @@ type endedStep struct {
 		} `json:"total"`
 	} `json:"time"`
 	TRES struct {
-		// Requested is what the step has used (TRESUsageIn in sacct(1)), whatever its name says.
+		// Requested is the usage of the step (TRESUsageIn in sacct(1)), despite its name.
 		Requested struct {
 			Total []tresCount `json:"total"`
 		} `json:"requested"`

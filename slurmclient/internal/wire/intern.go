@@ -73,15 +73,15 @@ const (
 	seenSlots = 1 << 16
 )
 
-// internTable keeps values by text within bounded memory, however many texts come by. A text is kept from the second time on
-// that it occurs, so that what never repeats (times, health reports) displaces nothing. A full
-// generation becomes the old one, and what is used of an old one moves to the next.
+// internTable keeps values by text within bounded memory, however many texts it receives. It keeps a text from its second occurrence on, so
+// texts that never repeat (times, health reports) displace no other. A full generation becomes the old one. A value of the old one moves to
+// the new one when it is used.
 type internTable[V any] struct {
 	seed       maphash.Seed
 	young, old map[string]V
 	// bytes is about the memory of the young generation.
 	bytes int
-	// seen has hashes of texts that occurred, by some of their bits.
+	// seen contains some bits of the hashes of texts that occurred.
 	seen []uint32
 }
 

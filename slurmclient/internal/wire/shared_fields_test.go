@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// randomRecord returns a job record in which every member that is decoded has one of a few values.
+// randomRecord returns a job record in which every decoded member has one of a few values.
 func randomRecord(rnd *rand.Rand, id int) string {
 	values := []string{`""`, `"alice"`, `"gres/gpu:2"`, `"a,b"`, `0`, `1`, `7`, `-3`, `true`, `false`, `null`, `["A"]`, `["A","B"]`, `[]`,
 		`{"set":true,"infinite":false,"number":4}`, `{"set":false,"infinite":false,"number":0}`,
@@ -32,7 +32,7 @@ func randomRecord(rnd *rand.Rand, id int) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// randomRecords returns records of which each changes some members of the one before, or of none.
+// randomRecords returns records; each changes some or none of the members of the record before.
 func randomRecords(rnd *rand.Rand, count int) []string {
 	kinds := []string{randomRecord(rnd, 1), randomRecord(rnd, 1), randomRecord(rnd, 1)}
 	var out []string

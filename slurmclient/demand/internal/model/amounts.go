@@ -41,7 +41,7 @@ func (a Amounts) Covers(v Amounts) bool {
 	return true
 }
 
-// Raise raises each resource of a to at least that of v.
+// Raise sets each resource of a to the larger amount of a and v.
 func (a Amounts) Raise(v Amounts) {
 	for i, x := range v {
 		a[i] = max(a[i], x)
@@ -95,7 +95,7 @@ func (d *Selection) roomOfNode(n *slurm.Node) Amounts {
 	return a
 }
 
-// FreeOf writes to a what is left of room on the node.
+// FreeOf writes the free part of the node's room to a.
 func (d *Selection) FreeOf(a, room Amounts, n *slurm.Node) {
 	copy(a, room)
 	a[AmountCPUs] = saturating.Sub(a[AmountCPUs], uint64(n.AllocCPUs))

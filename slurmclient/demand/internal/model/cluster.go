@@ -1,5 +1,5 @@
-// Package model is what demand knows of a cluster: nodes, partitions and pools, the queue and the limits, and what
-// each job requires. It decides nothing about new nodes.
+// Package model is demand's model of a cluster: nodes, partitions and pools, the queue and the limits, and the requirements of each job. It
+// decides nothing about new nodes.
 package model
 
 import (
@@ -64,8 +64,8 @@ type NodeState struct {
 	FreeState FreeState
 	// HasRoom is whether a job could start on the node.
 	HasRoom bool
-	// BeforeWork is the node as it was when jobs were read, if it got work since: pending jobs of
-	// that list can be the jobs that it runs. nil if the node is unchanged.
+	// BeforeWork is the node as it was when jobs were read, if it got work since; nil if the node is unchanged. Pending jobs of that list may
+	// be the jobs that now run on the node.
 	BeforeWork *slurm.Node
 	// AfterEnds is the record that counts for pending jobs on a node without room that jobs left a short time ago; nil if they make no
 	// room.

@@ -43,7 +43,7 @@ func (c *Cluster) UsedCPUs(m *NodeState) map[int]uint64 {
 	return used
 }
 
-// AllowedCPUs returns how many more CPUs of the node its partitions allow jobs to have.
+// AllowedCPUs returns how many more CPUs of the node its partitions let jobs use.
 func (c *Cluster) AllowedCPUs(m *NodeState) (allowed uint64) {
 	if !c.limitsCPUs {
 		return math.MaxUint64

@@ -17,8 +17,7 @@ type groupKey struct {
 	JobSpec
 }
 
-// JobSpec is what a job requests, as texts and numbers of its record. Numbers that are not set are
-// 0.
+// JobSpec is a job's request, as texts and numbers of its record. Unset numbers are 0.
 type JobSpec struct {
 	Features, requiredNodes, excludedNodes string
 	tresPerNode, TresPerJob, tresPerTask   string

@@ -29,7 +29,7 @@ type limitRules struct {
 	lastLimits  *jobLimits
 }
 
-// limitSubject is what jobs with the same limits have in common.
+// limitSubject identifies jobs with the same limits.
 type limitSubject struct {
 	partition, account, user, qos string
 	// association is the id of the association of a user without a name, otherwise 0.
@@ -67,9 +67,8 @@ type jobLimits struct {
 	maxWallMinutes                   uint64
 	// maxCPUsPerNode is the CPU limit in maxPerNode.
 	maxCPUsPerNode uint64
-	// unmodelled is whether there are limits that demand does not follow: limits in minutes, and
-	// limits of partitions with different QOS. typedGRES are the generic resources, such as
-	// "gres/gpu", of which a type is limited.
+	// unmodelled is whether demand does not follow all limits: it ignores limits in minutes, and limits of partitions with
+	// different QOS. typedGRES are the generic resources, such as "gres/gpu", with a limited type.
 	unmodelled bool
 	typedGRES  []string
 	// layered are the names of hierarchical resources, of which demand follows only the sum.

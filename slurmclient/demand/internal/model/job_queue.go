@@ -300,7 +300,7 @@ func (q *queue) addToGroup(j *slurm.Job, class pending.Class, jobs uint64, exact
 
 func (q *queue) UnknownReasons() []string { return slices.Sorted(maps.Keys(q.unknownSet)) }
 
-// EarlierTime returns the earlier of two times, of which 0 is none.
+// EarlierTime returns the earlier of two times; 0 is unset.
 func EarlierTime(a, b slurm.Time) slurm.Time {
 	if !a.IsSet() || (b.IsSet() && b < a) {
 		return max(b, 0)

@@ -131,7 +131,7 @@ func isExclusive(shared string) bool {
 	return strings.Contains(shared, "none") || strings.Contains(shared, "topo")
 }
 
-// budget is what can still be used under one limit.
+// budget is the unused rest of one limit.
 type budget struct {
 	remaining []uint64
 	usedNodes map[string]bool // of the running jobs under the limit
@@ -160,8 +160,8 @@ func (b *budget) chargeRunning(j *slurm.Job, cost []uint64) {
 	}
 }
 
-// sharedLimit is a budget and the positions at which it limits jobs. At the other positions another
-// limit takes precedence, and the budget only counts.
+// sharedLimit is a budget and the positions at which it limits jobs. At the other positions another limit takes
+// precedence, and the budget only counts the usage.
 type sharedLimit struct {
 	*budget
 	binds []bool

@@ -11,13 +11,12 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// limits are the limits of QOS, associations and licenses. slurmctld reports a limit as a job's
-// reason only when nothing that it checks earlier keeps the job from running; while nodes are
-// missing or jobs of higher priority wait, it reports those. So of the jobs that wait for nodes,
-// only as many are eligible as the limits allow beside the running ones, in order of priority.
+// limits are the limits of QOS, associations and licenses. slurmctld reports a limit as a job's reason only if no
+// earlier check keeps the job from running. While nodes are missing or jobs of higher priority wait, it reports those
+// reasons. So of the jobs that wait for nodes, only as many are eligible as the limits allow beside the running ones,
+// in order of priority.
 //
-// Limits apply where AccountingStorageEnforce says so (slurmrestd reports it since v0.0.45), and
-// where that is unknown.
+// Limits apply if AccountingStorageEnforce enables them (slurmrestd reports it since v0.0.45), and if it is unknown.
 type limits struct {
 	costIndex
 	rules   limitRules
@@ -109,8 +108,8 @@ func (l *limits) nodesAllowed(j *slurm.Job) uint64 {
 	return max(most, 1)
 }
 
-// ApplyLimits lets jobs use what the limits leave, and withholds the others. Components of a
-// heterogeneous job run together or not at all.
+// ApplyLimits lets jobs use the free part of the limits, and withholds the others. Components of a heterogeneous job
+// run together or not at all.
 func (l *limits) ApplyLimits() {
 	l.waiting = slices.DeleteFunc(l.waiting, func(w waitingJobs) bool { return !w.group.CanRun })
 	for i := range l.waiting {
@@ -174,8 +173,7 @@ func (l *limits) compare(a, b waitingJobs) int {
 	)
 }
 
-// CountAllowed returns how many of the jobs their limits allow, and the class of the limit that
-// holds the others back.
+// countAllowed returns how many of the jobs their limits allow, and the class of the limit that holds the others back.
 func (w *waitingJobs) countAllowed() (jobs uint64, class pending.Class) {
 	if !w.limits.admits(w.job, w.cost) || w.cpusPerNode > w.limits.maxCPUsPerNode {
 		return 0, pending.ClassLimit

@@ -24,7 +24,7 @@ type NodeNames struct {
 	names []string // by ID
 	sets  map[string]*NameSet
 	lists map[string][]string
-	// What is left of the bounds.
+	// The rest of the bounds.
 	namesLeft, bytesLeft, requiredLeft int
 }
 
@@ -93,7 +93,7 @@ func (n *NodeNames) Union(out map[string]bool, sets iter.Seq[*NameSet]) {
 	}
 }
 
-// WorkersByPool returns the IDs of those names that workers below the maximum of a pool have, by the index of the pool.
+// WorkersByPool returns, by the index of the pool, the IDs of the names that belong to workers below the pool's maximum.
 func (n *NodeNames) WorkersByPool(pools []PoolState) [][]int32 {
 	byPrefix := map[string][]int{}
 	for at := range pools {

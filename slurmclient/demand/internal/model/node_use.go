@@ -9,7 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// nodeUse is what a node is doing, as far as it matters for demand.
+// nodeUse is the use of a node, as far as it matters for demand.
 type nodeUse uint8
 
 // The uses of a node.
@@ -60,12 +60,12 @@ const (
 	flagsKeptFree = flagsUnusable | flagsReserved | flagsOff | slurm.NodeNotResponding
 )
 
-// useOf returns what a node is doing. held is whether the node has a job that its record can omit:
-// a suspended job (slurmctld reports such nodes as idle), a configuring job, or one that started
-// after nodes were read. reserved is whether an active reservation names the node.
+// useOf returns the use of a node. held is whether the node has a job that its record can omit: a suspended job
+// (slurmctld reports such nodes as idle), a configuring job, or a job that started after nodes were read. reserved is
+// whether an active reservation names the node.
 //
-// Work takes precedence, so that a draining node is busy until its jobs have ended. A node that
-// does not respond is about to return or about to become DOWN.
+// Work takes precedence, so a draining node is busy until its jobs have ended. A node that does not respond is about to
+// return or about to become DOWN.
 func useOf(n *slurm.Node, held, reserved bool) nodeUse {
 	switch n.State.Base {
 	case slurm.NodeFuture:
@@ -107,8 +107,8 @@ func hasRoom(n *slurm.Node, u nodeUse, reserved bool) bool {
 	return false
 }
 
-// nodeBeforeWork returns the node before it got work, given its earlier record. A nil record means
-// that the node did not exist and had no work.
+// nodeBeforeWork returns the node before it got work, based on its earlier record. A nil record stands for a node that
+// did not exist and had no work.
 func nodeBeforeWork(was *slurm.Node) *slurm.Node {
 	if was == nil {
 		return &slurm.Node{}

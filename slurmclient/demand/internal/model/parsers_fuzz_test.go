@@ -64,8 +64,8 @@ func FuzzLicenses(f *testing.F) {
 	})
 }
 
-// FuzzAllocatedGRES parses how much of a resource a node has allocated. The result equals that of
-// ParseTRES where each resource occurs once, with a number without a unit.
+// FuzzAllocatedGRES parses how much of a resource a node has allocated. The result equals ParseTRES's result if each
+// resource occurs once, with a number without a unit.
 func FuzzAllocatedGRES(f *testing.F) {
 	f.Add("cpu=2,mem=1G,gres/gpu=3,gres/gpu:h100=2", "gpu")
 	f.Add("gres/gpu=18446744073709551615", "gpu")

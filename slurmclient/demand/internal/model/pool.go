@@ -25,10 +25,9 @@ type Pool struct {
 	// Compute adds the partitions of its node records, and those whose node expression in
 	// slurm.conf names a feature of its workers, or ALL.
 	Partitions []string
-	// Shape describes a new worker. If it is nil, new workers are like any of the pool's node
-	// records. If there is no record either, nothing is known of them: every job is assumed to fit,
-	// and each new worker runs one job. Set Shape for a pool that is at zero and has no FUTURE
-	// records. Otherwise a job that turns out not to fit requests new workers again each time the
+	// Shape describes a new worker. If it is nil, new workers are like any of the pool's node records. Without records
+	// they are unknown: every job is assumed to fit, and each new worker runs one job. Set Shape for a pool that is at
+	// zero and has no FUTURE records. Otherwise a job that turns out not to fit requests new workers again each time the
 	// pool has scaled to zero.
 	Shape *Shape
 	// Min and Max bound the number of workers. A Max of 0 means no known maximum.
@@ -37,7 +36,7 @@ type Pool struct {
 	// the place of a worker from nodes that are being removed.
 	Replicas uint64
 	// ScaleInReasons are the drain reasons of workers that are being removed, each with at most one *, which stands for
-	// any text. Nodes drained for one of them occupy nobody's place.
+	// any text. Nodes drained for one of them do not occupy a worker's place.
 	ScaleInReasons []string
 	// IdleGrace is how long an idle node counts as required. Nodes whose idle time is unknown have
 	// no grace.
@@ -46,13 +45,13 @@ type Pool struct {
 	ReservationLead time.Duration
 }
 
-// Shape is what one worker provides to jobs.
+// Shape is the resources of one worker.
 type Shape struct {
 	// CPUs is 0 if unknown. Each new worker then runs one job, of any size.
 	CPUs uint64
 	// MemoryMiB and TmpDiskMiB are 0 if unknown, which is assumed to be enough.
 	MemoryMiB, TmpDiskMiB uint64
-	// GRES is in Slurm's syntax, such as "gpu:h100:4"; empty for none.
+	// GRES is in Slurm's syntax, such as "gpu:h100:4"; empty without generic resources.
 	GRES string
 	// Features are the features besides the pool's own.
 	Features []string
@@ -78,12 +77,11 @@ type PoolDemand struct {
 	//
 	//	min(Max, max(Min, Busy + max(idle Claimed, Grace) + booting Claimed + Pending + Replacements))
 	//
-	// It is never less than Busy, even above Max, since a worker with work must stay. Where Pending
-	// is more than 0, all of Idle and Booting count, since new workers are added to them. Where a
-	// job names a worker, Required is large enough to include its ordinal. Workers that a
-	// reservation would keep from jobs do not count towards Max. Where Pending exceeds what Max
-	// allows, only those new workers count on which a job starts now: a job that waits for others
-	// to end keeps the existing workers, and adds none.
+	// It is never less than Busy, even above Max, since a worker with work must stay. If Pending is more than 0, all of
+	// Idle and Booting count, since new workers are added to them. If a job names a worker, Required is large enough to
+	// include its ordinal. Workers that a reservation would keep from jobs do not count towards Max. If Pending exceeds
+	// the room below Max, a new worker counts only if a job starts on it now. A job that waits for others to end keeps the
+	// existing workers, and adds none.
 	Required uint64
 
 	// Every node record of the pool is in exactly one of these five numbers. They are as in
@@ -99,9 +97,9 @@ type PoolDemand struct {
 	Claimed uint64
 	// Grace is how many of Idle have been idle for less than the pool's IdleGrace.
 	Grace uint64
-	// Replacements are workers to run in the place of unusable ones. A worker with an unusable node
-	// counts as a replica of the NodeSet, but does no work. Nodes beyond Replicas are being removed
-	// and need no replacement, and neither does a pool without demand.
+	// Replacements are workers to run instead of unusable ones. A worker with an unusable node counts as a replica of the
+	// NodeSet, but does no work. Nodes beyond Replicas are being removed and need no replacement, and neither does a pool
+	// without demand.
 	Replacements uint64
 
 	// PendingJobs counts the pending jobs of the partitions that the pool serves, each once and an
@@ -127,7 +125,7 @@ type PoolDemand struct {
 	Unsatisfiable []Unsatisfiable
 }
 
-// Pool returns the demand on the named pool, or false if there is none.
+// Pool returns the demand on the named pool, or false if it does not exist.
 func (d Demand) Pool(name string) (PoolDemand, bool) {
 	for _, p := range d.Pools {
 		if p.Name == name {

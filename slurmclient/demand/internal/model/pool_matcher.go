@@ -56,8 +56,8 @@ func (o poolMatcher) poolOf(n *slurm.Node) int {
 	return NoPool
 }
 
-// poolByWorkerName returns the only pool whose worker prefix and feature the node has; NoPool for
-// none or several.
+// poolByWorkerName returns the only pool whose worker prefix and feature the node has, or NoPool if no pool or several
+// match.
 func (o poolMatcher) poolByWorkerName(n *slurm.Node) int {
 	found := NoPool
 	for end := len(n.Name); end > 0 && isDigit(n.Name[end-1]); end-- {

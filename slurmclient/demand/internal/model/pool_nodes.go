@@ -17,8 +17,7 @@ type PoolState struct {
 	Partitions []int // served by the pool, in order
 	Shapes     []int // of new workers, in order
 	Weight     uint32
-	// NewLeft is how many more workers the pool can have while jobs are assigned to pools, if
-	// limited.
+	// NewLeft is how many more workers the pool can have while jobs are assigned to pools, if Limited.
 	NewLeft uint64
 	Limited bool
 	// MaxNew is how many workers can be added to the existing ones. SimulatedNew is how many of

@@ -17,7 +17,7 @@ type Demand struct {
 	Partitions []Partition
 	// Pools contains every pool that was passed to Compute, in the same order.
 	Pools []PoolDemand
-	// Overlap is what several partitions have in common.
+	// Overlap counts the jobs and nodes that are in several partitions.
 	Overlap Overlap
 	// UnknownReasons are the observed pending reasons that ClassOf does not know, sorted. Their
 	// jobs are in ClassOther unless another field of the job record determines the class.
@@ -32,8 +32,8 @@ type Partition struct {
 	// PendingJobs counts the pending jobs, whatever they wait for; an array task counts as one job. EligiblePendingJobs
 	// counts the jobs of ClassCapacity, which more nodes would help.
 	PendingJobs, EligiblePendingJobs uint64
-	// PendingByReason splits PendingJobs by reason and class, sorted by reason, then class. The
-	// jobs add up to PendingJobs, and those of ClassCapacity to EligiblePendingJobs.
+	// PendingByReason splits PendingJobs by reason and class, sorted by reason, then class. All jobs add up to
+	// PendingJobs, and the jobs of ClassCapacity add up to EligiblePendingJobs.
 	PendingByReason []ReasonCount
 	// Inexact is true when slurmctld truncated the task list of a job array, so that the counts of
 	// pending jobs are lower bounds.
@@ -81,7 +81,7 @@ type Unsatisfiable struct {
 	JobID uint32
 }
 
-// Partition returns the demand on the named partition, or false if there is none.
+// Partition returns the demand on the named partition, or false if it does not exist.
 func (d Demand) Partition(name string) (Partition, bool) {
 	for _, p := range d.Partitions {
 		if p.Name == name {

@@ -24,15 +24,15 @@ type NodeShape struct {
 	// sample is a node of the shape, nil if the shape is fromSpec, of a pool.
 	sample   *slurm.Node
 	fromSpec bool
-	// GRES is the generic resources in the spec. OneJobPerNode is whether each node runs one job
-	// because its size is unknown. assumed is whether nothing is known of the nodes except that
-	// they have none of foreignFeatures other than their own.
+	// GRES is the generic resources in the spec. OneJobPerNode is whether each node runs one job because its size is
+	// unknown. Assumed is whether the nodes are unknown, except that they have none of foreignFeatures other than their
+	// own.
 	GRES                   string
 	OneJobPerNode, Assumed bool
 	foreignFeatures        map[string]int
 	// observed is whether an existing node has the shape, not only a FUTURE record.
 	observed bool
-	// Room is what an empty node provides. The planner sets it when it knows which resources count.
+	// Room is the resources of an empty node. The planner sets it when it knows which resources count.
 	Room Amounts
 }
 

@@ -30,8 +30,8 @@ type NodeUpdate struct {
 	Weight                    slurm.Number
 }
 
-// UpdateNodesAs changes the nodes of a hostlist as a user, who counts as an administrator. It returns
-// nil on success.
+// UpdateNodesAs changes the nodes of a hostlist as a user, whom it treats as an administrator. It returns nil on
+// success.
 func (c *Cluster) UpdateNodesAs(user, list string, u NodeUpdate) *Refusal {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *Cluster) changeNode(n *node, u NodeUpdate, by string) *Refusal {
 	return nil
 }
 
-// editNode changes what is not part of the state.
+// editNode changes the fields that are not part of the state.
 func (c *Cluster) editNode(n *node, u NodeUpdate) {
 	r := n.Edit(c.generation)
 	if u.Comment != nil {

@@ -16,8 +16,8 @@ const (
 type Config struct {
 	// Release is Release2411 or Release2605; any other value means Release2605.
 	Release string
-	// Versions are the API versions served; nil means those of the release (v0.0.40 to v0.0.42, or
-	// v0.0.42 to v0.0.45).
+	// Versions are the served API versions; nil serves the versions of the release (v0.0.40 to v0.0.42, or v0.0.42 to
+	// v0.0.45).
 	Versions []string
 	// ClusterName is ClusterName of slurm.conf, "sim" if empty.
 	ClusterName string
@@ -29,10 +29,10 @@ type Config struct {
 	// Compact drops white space from answers, like SLURMRESTD_JSON=compact; release 24.11 ignores
 	// it.
 	Compact bool
-	// PrivateData is PrivateData of slurm.conf, such as jobs and nodes. API v0.0.45 reports it to
-	// clients; the simulator restricts nobody's view.
+	// PrivateData is PrivateData of slurm.conf, such as jobs and nodes. API v0.0.45 reports it to clients, but the
+	// simulator does not restrict any user's view.
 	PrivateData []string
-	// NoAccounting means that the cluster has no slurmdbd.
+	// NoAccounting is whether the cluster lacks a slurmdbd.
 	NoAccounting bool
 
 	Nodes      []NodeConf
@@ -98,7 +98,7 @@ type PartitionConf struct {
 	// MaxNodes and MaxMinutes limit each job; 0 means no limit.
 	MaxNodes, MaxMinutes uint32
 	DefaultMinutes       uint32
-	// State is UP (also if empty), DOWN, DRAIN or INACTIVE.
+	// State is UP (the default), DOWN, DRAIN or INACTIVE.
 	State        string
 	PriorityTier uint32
 }

@@ -75,7 +75,7 @@ func (c *Cluster) advanceTo(to slurm.Time) {
 	c.runDueEvents()
 }
 
-// runDueEvents runs what is due now, then the scheduler.
+// runDueEvents runs the due events, then the scheduler.
 func (c *Cluster) runDueEvents() {
 	for {
 		ev, ok := c.events.next(c.now)
