@@ -81,9 +81,9 @@ func (p *planner) countClaimed(s *freeNodes) {
 	}
 }
 
-// packNewNodes packs all requests on new nodes as if no node were free, in the order in which
-// slurmctld starts them. Each goes where there is room, else on nodes of its assigned shape. Free
-// nodes do not affect this step. They only replace new nodes later, and so never add one.
+// packNewNodes packs all requests on new nodes as if no node were free, in slurmctld's order of starts. Each request
+// goes where there is room, else on nodes of its assigned shape. Free nodes do not affect this step. They only replace
+// new nodes later, and so never add one.
 //
 // Jobs for which every pool has reached its Max come last, in the first pool that could run them.
 func (p *planner) packNewNodes() []bin {

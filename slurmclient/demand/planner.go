@@ -22,10 +22,10 @@ type planner struct {
 	requests []request
 	// nodeByName has the index of every node, if jobs name any.
 	nodeByName map[string]int
-	// nodeNames are the names in the jobs' node lists. namedWorkers are the IDs of those of workers by pool, nil until needed.
+	// nodeNames are the names in the jobs' node lists. namedWorkers are the IDs of the workers' names by pool, nil until needed.
 	nodeNames    *model.NodeNames
 	namedWorkers [][]int32
-	// kinds has the kind of every shape, see spread. spreads are the last answers by kind.
+	// kinds has the kind of every shape (see spread). spreads are the last answers by kind.
 	kinds   []int
 	spreads []spread
 	filters map[filterKey]*shapeFilter

@@ -11,7 +11,7 @@ import (
 // the partition's sources: each inner node has, for each amount, the largest below it.
 type roomIndex struct {
 	size int // number of leaves, a power of 2
-	// room has the amounts of every tree node, of the root at 1. The leaf of a source is at size plus its index.
+	// room has the amounts of every tree node; the root is at 1. The leaf of a source is at size plus its index.
 	room []poolAmounts
 	// kinds are the kinds of nodes of the sources, each by one shape of it; nil if they are too many.
 	kinds []int
@@ -27,7 +27,7 @@ type poolAmounts = model.Amounts
 func onNode(a poolAmounts) model.Amounts { return a[:len(a)/2] }
 func inSum(a poolAmounts) model.Amounts  { return a[len(a)/2 : len(a)-1] }
 
-// maxIndexedKinds bounds for how many kinds of nodes a job's chunk is computed before it is known which pools have room.
+// maxIndexedKinds limits for how many kinds of nodes a job's chunk is computed before the pools with room are known.
 const maxIndexedKinds = 8
 
 // maxListedSources is for how many sources a list is faster than the tree.
@@ -192,8 +192,8 @@ func (b *packer) updateIndexes(pool int) {
 	}
 }
 
-// leastNeeds returns of which amounts a pool of the partition has to have one, if it is to run a job of the request. They are valid until
-// the next call.
+// leastNeeds returns alternative amounts. A pool of the partition must have at least one of them to run a job of the request. They are
+// valid until the next call.
 func (b *packer) leastNeeds(r *request, part int, x *roomIndex) []poolAmounts {
 	b.needs = b.needs[:0]
 	if b.isCoarse() {

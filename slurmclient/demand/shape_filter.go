@@ -86,8 +86,8 @@ func (p *planner) sourcesFor(r *request, part int) (some []int, all bool) {
 	return some, some == nil
 }
 
-// firstSource returns how the jobs of the request run on nodes of the first source of the partition, from the index on, that could run
-// them; the misfit is of the source that comes closest, if none could.
+// firstSource returns the first source of the partition, from the index on, that could run jobs of the request, and how they run on its
+// nodes. If no source could, it returns the misfit of the source that comes closest.
 func (p *planner) firstSource(r *request, part, from int) (placement, int, model.Misfit) {
 	if f := p.misfitOfPartition(r, part); f != model.MisfitNone {
 		return placement{}, 0, f

@@ -6,10 +6,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/model"
 )
 
-// spread is how a job runs on empty nodes of one kind. Shapes of one kind differ only in their features, disk, weight, partitions and
-// pool, so it is the same for all of them.
+// spread is how a job runs on empty nodes of one kind. Shapes of one kind differ only in their features, disk, weight, partitions and pool,
+// so they share one spread.
 type spread struct {
-	// group, maxCPUs and most identify what was asked: the jobs, and the limits of the partition.
+	// group, maxCPUs and most identify the question: the jobs, and the limits of the partition.
 	group         *model.JobGroup
 	maxCPUs, most uint64
 	misfit        model.Misfit
@@ -74,7 +74,7 @@ func (p *planner) spreadOn(r *request, shape int, maxCPUs, most uint64) *spread 
 // nodesOfSource are the nodes of one shape of a source.
 type nodesOfSource struct{ pool, shape int }
 
-// alikeNodesOf returns the nodes of the partition's sources, those of one kind with the same generic resources together.
+// alikeNodesOf returns the nodes of the partition's sources, grouped by kind and generic resources.
 func (p *planner) alikeNodesOf(part int) [][]nodesOfSource {
 	if p.alikeNodes == nil {
 		p.alikeNodes = make([][][]nodesOfSource, len(p.Partitions))

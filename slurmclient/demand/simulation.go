@@ -35,8 +35,8 @@ type attempt struct {
 	tier         uint32
 }
 
-// maxWork bounds the cost of the simulations of one Compute, in evaluated nodes. The demand of a
-// queue that would cost more stays an estimate.
+// maxWork limits the cost of the simulations of one Compute, in evaluated nodes. If a queue would cost more, its demand
+// stays an estimate.
 const maxWork = 400_000
 
 // simulateQueues corrects the estimates of pools by the rules of slurmctld: it finds the fewest new
@@ -160,8 +160,8 @@ func (h *simulation) countChoices() (count uint64) {
 	return count
 }
 
-// addAttempts lists what slurmctld attempts, in its order: by the tier of the partition, by
-// priority, then by job ID. It returns false when nothing is pending.
+// addAttempts lists the jobs in the order in which slurmctld tries them: by the tier of the partition, by priority,
+// then by job ID. It returns false when no job is pending.
 func (h *simulation) addAttempts() bool {
 	hets := map[uint32][]attempt{}
 	for i := range h.requests {

@@ -12,7 +12,7 @@ import (
 type (
 	// Pool is a NodeSet to scale: nodes that are alike and can be added.
 	Pool = model.Pool
-	// Shape is what a new worker of a pool has.
+	// Shape is the resources of a new worker of a pool.
 	Shape = model.Shape
 )
 

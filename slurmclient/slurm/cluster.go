@@ -24,11 +24,10 @@ type Ping struct {
 
 // Conf contains the settings of slurmctld's running configuration that this module uses.
 type Conf struct {
-	// PrivateData are the words of PrivateData (slurm.conf(5)) in lower case, with "all"
-	// expanded; empty if nothing is private.
+	// PrivateData are the words of PrivateData (slurm.conf(5)) in lower case, with "all" expanded; empty if no data is private.
 	PrivateData []string
-	// AccountingEnforce are the words of AccountingStorageEnforce, SelectTypeParameters those of
-	// SelectTypeParameters, as the server spells them.
+	// AccountingEnforce are the words of AccountingStorageEnforce. SelectTypeParameters are the words of the option with the same name. Both
+	// are spelled as the server sends them.
 	AccountingEnforce, SelectTypeParameters []string
 	// NextJobID is the id that slurmctld gives the next job, 0 if unknown. It is no setting, and Snapshot.Conf does not have it.
 	NextJobID uint32
@@ -75,8 +74,8 @@ type License struct {
 	// Deficit is how many licences of a remote pool other clusters use beyond their share.
 	Deficit uint64
 	Remote  bool
-	// Nodes are the nodes that share these licences, empty for all. A hierarchical resource (resources.yaml(5), 25.05 and
-	// later) has a record for each of its layers. Servers before v0.0.44 do not send the nodes, so that its records look alike.
+	// Nodes are the nodes that share these licences, empty for all. A hierarchical resource (resources.yaml(5), 25.05 and later) has a record
+	// for each of its layers. Servers before v0.0.44 do not send the nodes, so its records look alike.
 	Nodes string
 }
 

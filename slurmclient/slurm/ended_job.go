@@ -12,21 +12,21 @@ type EndedJob struct {
 	Start, End         Time
 	// Elapsed is how long it ran, without suspensions.
 	Elapsed time.Duration
-	// CPUs, MemoryMiB and GPUs are what it was allocated. Slurm records GPUs if AccountingStorageTRES lists gres/gpu.
+	// CPUs, MemoryMiB and GPUs are the job's allocation. Slurm records GPUs if AccountingStorageTRES lists gres/gpu.
 	CPUs, MemoryMiB, GPUs uint64
-	// Usage is what its steps have used, nil if that was not gathered for all of them (JobAcctGatherType in slurm.conf(5)).
+	// Usage is the usage of the job's steps, nil if Slurm did not gather it for all of them (JobAcctGatherType in slurm.conf(5)).
 	Usage *JobUsage
 }
 
-// JobUsage is what the steps of a job have used.
+// JobUsage is the resources that the steps of a job have used.
 type JobUsage struct {
 	// CPUTime is the user and system time of all steps (TotalCPU in sacct(1)).
 	CPUTime time.Duration
 	// MemoryBytes is the most memory that the tasks of one step have used together, each at its own maximum (the largest
 	// TRESUsageInTot of a step in sacct(1)).
 	MemoryBytes uint64
-	// GPUTime is the time that GPUs were busy, the GPUs added up: the utilization that Slurm gathered of each step (gres/gpuutil), for
-	// as long as it ran. HasGPUTime says whether it did.
+	// GPUTime is the time that GPUs were busy, added up over the GPUs. Slurm gathers the utilization of each step (gres/gpuutil) while it
+	// runs. HasGPUTime is whether it did.
 	GPUTime    time.Duration
 	HasGPUTime bool
 }

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Job is one record of slurmctld's job table (scontrol(1), "show job"). An array has one record for
-// all its tasks that have not been split off, and one record for each task that has.
+// Job is one record of slurmctld's job table (scontrol(1), "show job"). An array has one record for all its tasks that have not been split
+// off, and one record for each split task.
 //
-// A cache keeps a hundred thousand jobs and more. The fields in which similar jobs agree are therefore apart, in values that
-// jobs share. They are read as methods, such as job.Account(), and changed with EditOwner and EditDetails.
+// A cache keeps a hundred thousand jobs and more. The fields in which similar jobs agree are therefore separate values that jobs share.
+// They are read as methods, such as job.Account(), and changed with EditOwner and EditDetails.
 //
-// Jobs are compared with Same: == does not compile, since equal jobs may keep equal shared fields in different places.
+// Compare jobs with Same. == does not compile, since equal jobs may keep equal shared fields in different places.
 type Job struct {
 	_ [0]func()
 	// SharedOwner and SharedDetails have the fields that similar jobs share, as methods.
@@ -101,8 +101,8 @@ func (j *Job) HasUserName() bool {
 	return true
 }
 
-// RunTime returns how long a job has run at now, without the time in which it was suspended: what squeue(1) shows as TIME. It is 0
-// before the job starts, and if slurmctld has no start of it.
+// RunTime returns how long a job has run at now, without the time in which it was suspended; squeue(1) shows it as TIME. It is 0 before the
+// job starts, and if slurmctld does not know its start.
 func (j *Job) RunTime(now Time) time.Duration {
 	if j.State.Base == JobPending || !j.StartTime.IsSet() || j.StartTime >= now {
 		return 0
@@ -142,7 +142,7 @@ func (j *Job) IsArrayBase() bool {
 type JobStatus struct {
 	// ID is the job id. A task has the id of its array, and a component of a heterogeneous job has the leader's id.
 	ID uint32
-	// TaskID is the array index of a single task, with or without a record of its own.
+	// TaskID is the array index of a single task, with or without its own record.
 	TaskID Number
 	// Tasks is the task expression of a base record, such as "2-9%2", or "*" if the server does
 	// not list the tasks.

@@ -23,7 +23,7 @@ func (s JobState) Code() string {
 	return nameOf(jobBaseCodes[:], int(s.Base))
 }
 
-// JobCodes returns the letters of every base state and flag that has letters of its own, with the state or flag.
+// JobCodes maps the letters of every base state and flag with letters to the state or flag.
 func JobCodes() map[string]JobState {
 	out := map[string]JobState{}
 	for i, code := range jobBaseCodes {

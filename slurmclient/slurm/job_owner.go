@@ -1,6 +1,6 @@
 package slurm
 
-// JobOwner is whose job a record is. The jobs of one user have it in common.
+// JobOwner is the owner of a job record. The jobs of one user share it.
 type JobOwner struct {
 	// UserName, Account and QOS are the names that slurmctld uses. UserName is UserID in decimal where slurmrestd does not know the
 	// name, because its host has no such user; see HasUserName.

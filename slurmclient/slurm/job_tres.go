@@ -25,8 +25,8 @@ func (j *Job) AllocatedTRES() (text string, hasGPUs bool) {
 	return text, ok && gpus == 0 // such as --gres=gpu:0
 }
 
-// RequestedTRES returns TRESRequested with the number of GPUs that follows from the job's other requests where slurmctld's text
-// lacks it. hasGPUs is false if that number does not follow, as for GPUs per socket.
+// RequestedTRES returns TRESRequested. If slurmctld's text lacks the number of GPUs, it adds the number that follows from the job's other
+// requests. hasGPUs is false if the number does not follow, as for GPUs per socket.
 func (j *Job) RequestedTRES() (text string, hasGPUs bool) {
 	if !j.requestsGPUs() || listsGRES(j.TRESRequested, "gres/gpu") {
 		return j.TRESRequested, true
@@ -125,10 +125,10 @@ func typesOfGPUs(gres map[string]uint64, total uint64) map[string]uint64 {
 	return out
 }
 
-// ParseGRESRequest parses the generic resources of a job's request, such as "gres/gpu:h100:2,gres/shard=1,license/x:1", each under
-// its name and under its name with type. Of items with one name and type the largest counts, as for slurmctld: "gpu:2,gpu:3" are 3
-// (measured, docs/development/slurm.md, "Counts of generic resources"). It ignores other resources. If it cannot read an item, it
-// returns the rest and an error.
+// ParseGRESRequest parses the generic resources of a job's request, such as "gres/gpu:h100:2,gres/shard=1,license/x:1". It returns each
+// under its name and under its name with type. If several items have the same name and type, the largest counts, as in slurmctld:
+// "gpu:2,gpu:3" are 3 (measured, docs/development/slurm.md, "Counts of generic resources"). It ignores other resources. If it cannot read
+// an item, it returns the rest and an error.
 func ParseGRESRequest(text string) (map[string]uint64, error) {
 	var largest map[string]uint64
 	var bad error
@@ -160,7 +160,7 @@ func FormatGRES(counts map[string]uint64) string {
 	return out
 }
 
-// listsGRES reports whether text of TRES has a count of a generic resource, of any type.
+// listsGRES reports whether a TRES text counts a generic resource, of any type.
 func listsGRES(text, name string) bool {
 	for item := range strings.SplitSeq(text, ",") {
 		if baseOfGRES(item) == name {

@@ -36,7 +36,7 @@ type Node struct {
 	// see ParseTRES.
 	TRES, TRESUsed string
 
-	// Reason is why the node is drained or down, ReasonBy who set it, and ReasonAt when.
+	// Reason is the reason why the node is drained or down. ReasonBy is the user who set it, and ReasonAt the time.
 	Reason, ReasonBy string
 	ReasonAt         Time
 

@@ -9,8 +9,7 @@ import (
 // JobBase is the base state of a job (squeue(1), "JOB STATE CODES"). A job has exactly one.
 type JobBase uint8
 
-// The base states of a job. JobUnknown means that the job has no base state that this version of the
-// library knows.
+// The base states of a job. JobUnknown is a base state that this version of the library does not know.
 const (
 	JobUnknown JobBase = iota
 	JobPending

@@ -60,8 +60,8 @@ type RPC struct {
 	Queued, Dropped Number
 }
 
-// JobUpdates returns the number of requests that changed jobs (scontrol hold, release, update, requeue
-// and top) and of those that changed limits.
+// JobUpdates returns the number of requests that changed jobs (scontrol hold, release, update, requeue and top) or
+// limits.
 func (s *Stats) JobUpdates() (n uint64) {
 	for _, r := range s.RPCsByType {
 		switch r.Name {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Time is a time in Unix seconds by slurmctld's clock. The zero value means that Slurm has no such
-// time: a job that has not started has StartTime 0.
+// Time is a time in Unix seconds by slurmctld's clock. The zero value is an unset time: a job that has not started has
+// StartTime 0.
 type Time int64
 
 // Never is the Time of something that does not happen, such as the end of a job without a time limit.

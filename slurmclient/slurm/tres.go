@@ -15,7 +15,7 @@ type TRES struct {
 	// GRES counts generic resources by Slurm's name without "gres/", such as "gpu" and
 	// "gpu:h100". It is nil if no resource is counted.
 	GRES map[string]uint64
-	// Licenses counts licences by name. It is nil if there are none.
+	// Licenses counts licences by name. It is nil if no licence is counted.
 	Licenses map[string]uint64
 }
 

@@ -121,8 +121,8 @@ func TestGPUsOfManyTypesDoNotWrapAround(t *testing.T) {
 	}
 }
 
-// FuzzCounts parses any text as TRES and as GRES. No set has more names than the text has items, no total
-// is less than the count of one of its types, and formatting and parsing a set returns the same set.
+// FuzzCounts parses any text as TRES and as GRES. No set has more names than the text has items, and no total is less
+// than the count of one of its types. Formatting and parsing a set returns the same set.
 func FuzzCounts(f *testing.F) {
 	for _, text := range []string{
 		"cpu=4,mem=62.50G,node=1,billing=4,gres/gpu:h100=2,license/matlab=3", "gpu:h100:4(S:0-1),shard:8",

@@ -31,7 +31,7 @@ func TestCacheReadsANewJobBetweenPolls(t *testing.T) {
 	}
 }
 
-// TestNodesAreReadBeforeANewJob: the job before it may have got a node since.
+// TestNodesAreReadBeforeANewJob: an earlier job may have got a node since the last reading.
 func TestNodesAreReadBeforeANewJob(t *testing.T) {
 	c := newLongQueue(t, 3)
 	k := slurmclient.NewCache(newClient(t, c, "v0.0.44"), slurmclient.CacheConfig{Period: time.Hour,

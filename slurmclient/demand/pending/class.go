@@ -1,4 +1,4 @@
-// Package pending tells what a pending job waits for, and how many jobs a record stands for.
+// Package pending classifies the reasons why jobs wait, and counts the jobs that a record represents.
 package pending
 
 import (
@@ -93,8 +93,8 @@ func Held(j *slurm.Job) bool {
 	return j.State.Flags&flags != 0 || lacksPriority(j) && j.Reason != badConstraints
 }
 
-// hasGivenUp reports whether slurmctld ignores the job until somebody changes or releases it,
-// because no known node had what the job requests.
+// hasGivenUp reports whether slurmctld ignores the job until a user changes or releases it, because no known node had
+// the requested resources.
 func hasGivenUp(j *slurm.Job) bool { return j.Reason == badConstraints && lacksPriority(j) }
 
 // badConstraints is slurmctld's reason for jobs whose constraints it cannot meet. Jobs that it

@@ -52,8 +52,8 @@ func (h *eventHeap) Pop() any {
 	return last
 }
 
-// Step advances the model by d: jobs end, release their nodes and are purged, and the scheduler
-// runs whenever something changed. Step(0) runs what is due now. Fractions of a second are dropped.
+// Step advances the model by d. Jobs end, release their nodes and are purged, and the scheduler runs after every
+// change. Step(0) runs the events that are due now. Fractions of a second are dropped.
 func (c *Cluster) Step(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

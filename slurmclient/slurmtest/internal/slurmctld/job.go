@@ -68,7 +68,7 @@ func jobFlagNames() []string {
 	}
 }
 
-// NodeAllocation is what a job has allocated on one node.
+// NodeAllocation is a job's allocation on one node.
 type NodeAllocation struct {
 	node                    *node
 	Name                    string

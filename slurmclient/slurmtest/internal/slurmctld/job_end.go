@@ -4,7 +4,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// runJobEvent does what is due for the job now.
+// runJobEvent runs the job's due event.
 func (c *Cluster) runJobEvent(j *job) {
 	if j.purged || j.due > c.now {
 		return

@@ -15,7 +15,7 @@ import (
 // JobSpec describes a job to submit.
 type JobSpec struct {
 	slurm.JobRequest
-	// User is who submits the job; "root" if empty.
+	// User is the user who submits the job; "root" if empty.
 	User string
 	// RunFor is how long the job runs. If zero, the "sleep N" lines of the script decide, or
 	// "duration=N" in the comment; without either the job ends at once.

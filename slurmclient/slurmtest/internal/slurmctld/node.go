@@ -34,7 +34,7 @@ type node struct {
 	usedGPUs   uint64
 	// pingAt is when slurmctld finds a NOT_RESPONDING node responding again; 0 means never.
 	pingAt slurm.Time
-	// slurmdStopped means that no slurmd runs on the node.
+	// slurmdStopped is whether no slurmd runs on the node.
 	slurmdStopped bool
 	reservation   *reservation
 }
@@ -64,7 +64,7 @@ func (s coreSet) Count() (n int) {
 	return n
 }
 
-// freeResources returns what is not allocated to jobs.
+// freeResources returns the resources that no job has allocated.
 func (n *node) freeResources() (cpus uint32, memory uint64, gpus uint32) {
 	return n.CPUs - min(n.CPUs, n.usedCPUs), n.memory - min(n.memory, n.usedMemory),
 		n.gpus - min(n.gpus, uint32(bits.OnesCount64(n.usedGPUs)))

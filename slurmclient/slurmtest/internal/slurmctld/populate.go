@@ -8,10 +8,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Populate adds about that many nodes and job records, the same for the same seed. The nodes are
-// cn00001 and following; half of them have four GPUs. Of the jobs, three in ten run, one in ten is
-// finished, and the others are pending for various reasons; a few are arrays. Populate replaces the
-// partitions "cpu" (the default) and "gpu".
+// Populate adds about the given numbers of nodes and job records; the same seed adds the same ones. The nodes are
+// cn00001 and following; half of them have four GPUs. Three in ten jobs run, one in ten is finished, and the others are
+// pending for various reasons; a few are arrays. Populate replaces the partitions "cpu" (the default) and "gpu".
 func (c *Cluster) Populate(nodes, jobs int, seed uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

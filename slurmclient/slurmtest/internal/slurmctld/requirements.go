@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// requirements is what a job requests, as the scheduler sees it.
+// requirements is a job's request, as the scheduler sees it.
 type requirements struct {
 	partitions []*partition
 	// nodes is the requested number of nodes; 0 means as few as suffice.

@@ -13,7 +13,7 @@ import (
 type reservation struct {
 	copyonwrite.Record[slurm.Reservation]
 	nodes []*node
-	// active means that the model has marked the nodes as reserved.
+	// active is whether the model has marked the nodes as reserved.
 	active bool
 	// dueAt is when its state changes next.
 	dueAt slurm.Time

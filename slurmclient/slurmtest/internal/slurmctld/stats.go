@@ -11,7 +11,7 @@ type Stats struct {
 	QueueLength                                               uint64
 	LastCycle, JobStatesAt                                    slurm.Time
 	Pending, Running                                          uint64
-	// purgePending means that purged jobs still have to be dropped from the table.
+	// purgePending is whether purged jobs are still in the table.
 	purgePending bool
 }
 

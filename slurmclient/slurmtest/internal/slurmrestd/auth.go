@@ -139,8 +139,7 @@ func (k *call) isAdmin() bool { return k.Server.isAdmin(k.user) }
 // ping does nothing: admit answers pings.
 func (k *call) ping() {}
 
-// answerPing answers a ping. A ping never fails: it reports that slurmctld does not respond, also
-// when the token is bad.
+// answerPing answers a ping. A ping never fails: it reports that slurmctld does not respond, even if the token is bad.
 func (k *call) answerPing(ok bool, state ControllerState) {
 	p := pingRecord{up: ok && state == ControllerUp, status: errno.Text(0), micros: 900}
 	switch {

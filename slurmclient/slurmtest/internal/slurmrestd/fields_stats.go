@@ -6,7 +6,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest/internal/template"
 )
 
-// statsRecord is what sdiag shows at one moment.
+// statsRecord is the output of sdiag at one moment.
 type statsRecord struct {
 	slurmctld.Stats
 	now                slurm.Time

@@ -23,9 +23,8 @@ func (k *call) listNodes() {
 	k.answerNodes(flags, nodes, at.Now)
 }
 
-// answerUnchangedNodes answers in place of the list if update_time says that nothing changed, and
-// reports whether it did. 24.11 loads the partitions with the same update_time and fails if they
-// did not change.
+// answerUnchangedNodes answers instead of the list if nothing changed since update_time, and reports whether it did.
+// 24.11 loads the partitions with the same update_time and fails if they did not change.
 func (k *call) answerUnchangedNodes(since slurm.Time, changed slurmctld.Times) bool {
 	switch {
 	case isUnchanged(since, changed.Nodes):

@@ -35,7 +35,7 @@ func (k *call) postpone() {
 	k.postponed = append(k.postponed, func() { later.route.serve(&later) })
 }
 
-// discardWriter discards answers that nobody waits for.
+// discardWriter discards answers without a reader.
 type discardWriter struct{ header http.Header }
 
 func (n *discardWriter) Header() http.Header         { return n.header }

@@ -2,8 +2,7 @@ package template
 
 const hex = "0123456789abcdef"
 
-// isPlain reports whether the byte needs no escape. json-c escapes the slash and leaves UTF-8 as it
-// is.
+// isPlain reports whether the byte needs no escape. json-c escapes the slash and does not escape UTF-8.
 func isPlain(c byte) bool { return c >= 0x20 && c != '"' && c != '\\' && c != '/' }
 
 // String writes a string with json-c's escapes.

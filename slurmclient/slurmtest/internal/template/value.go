@@ -77,7 +77,7 @@ func parseArray(d *json.Decoder) (value, error) {
 	return v, err
 }
 
-// member returns the value of a member, or nil if there is none.
+// member returns the value of a member, or nil if it is missing.
 func (v value) member(key string) *value {
 	for i := range v.members {
 		if v.members[i].key == key {

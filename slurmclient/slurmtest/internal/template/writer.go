@@ -23,14 +23,14 @@ type Writer struct {
 	buf   []byte
 	style Style
 	depth int
-	// empty means that the current object or array has no member yet.
+	// empty is whether the current object or array has no member yet.
 	empty bool
 }
 
 // NewWriter returns a Writer of the given style.
 func NewWriter(s Style) *Writer { return &Writer{style: s} }
 
-// Bytes returns what was written since the last Reset. It is valid until the next write.
+// Bytes returns the text written since the last Reset. It is valid until the next write.
 func (w *Writer) Bytes() []byte { return w.buf }
 
 // Len returns the number of bytes written since the last Reset.
@@ -109,8 +109,8 @@ func (w *Writer) Int(n int64) { w.buf = strconv.AppendInt(w.buf, n, 10) }
 // Uint writes a whole number that is not negative.
 func (w *Writer) Uint(n uint64) { w.buf = strconv.AppendUint(w.buf, n, 10) }
 
-// Float writes a number with a fraction, ".0" for whole ones, as json-c does. It writes a bare
-// Infinity, which is not JSON but what old slurmrestds write.
+// Float writes a number with a fraction, ".0" for whole ones, as json-c does. It writes a bare Infinity, which is not
+// JSON, as old slurmrestds do.
 func (w *Writer) Float(f float64) {
 	if math.IsInf(f, 0) {
 		w.Literal("Infinity")
