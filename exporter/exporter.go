@@ -40,8 +40,8 @@ type Config struct {
 	ClientMetrics *ClientMetrics
 	// TokenExpiry returns when the token in use expires, zero if unknown. It may be nil.
 	TokenExpiry func() time.Time
-	// Labels are added to every sample, before its own labels. If a sample has a label of the
-	// same name, that label gets the prefix slurm_.
+	// Labels are added to every sample, before its own labels. If a sample has a label with the same name, the sample's
+	// label gets the prefix slurm_.
 	Labels map[string]string
 	// RenderAhead is how long after a scrape new snapshots are rendered immediately, so that
 	// the next scrape does not wait. Afterwards a snapshot is rendered when it is scraped.

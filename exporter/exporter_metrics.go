@@ -184,8 +184,8 @@ func hasSucceeded(s *slurmclient.Snapshot, c exposition.Collector) bool {
 	return true
 }
 
-// Ready returns nil once there is something to scrape, and before that an error with the reason.
-// It stays nil if Slurm fails later, because the last values are still served.
+// Ready returns nil once values can be scraped, and before that an error with the reason. It stays nil if Slurm fails
+// later, because the last values are still served.
 func (e *Exporter) Ready() error {
 	if e.pages.NewestSnapshot() == nil {
 		return errNotReady("nothing has been read yet")

@@ -9,14 +9,15 @@ import (
 	"github.com/slurmtide/slurmtide/exporter/exposition"
 )
 
-// Metrics returns a handler for the exposition, as text, OpenMetrics or, with Config.NativeHistograms,
-// delimited protobuf according to the Accept header, and compressed with gzip if the client accepts it. Only
-// protobuf contains native histograms. The parameters collect[] and exclude[] select collectors by name. A
-// scrape makes no request. It blocks only while a snapshot that was not rendered ahead is rendered,
-// such as at the first scrape.
+// Metrics returns a handler for the exposition: as text, OpenMetrics or, with Config.NativeHistograms, delimited
+// protobuf, according to the Accept header. It compresses with gzip if the client accepts it. Only protobuf contains
+// native histograms. The parameters collect[] and exclude[] select collectors by name.
 //
-// The set Native shows all enabled collectors. Another set shows only its own names, including
-// those that are also names of native metrics.
+// A scrape makes no request. It blocks only while it renders a snapshot that was not rendered ahead, such as at the
+// first scrape.
+//
+// The set Native shows all enabled collectors. Another set shows only its own names, including those that are also
+// names of native metrics.
 func (e *Exporter) Metrics(set exposition.Set) http.Handler {
 	return e.limiter.Guard(func(w http.ResponseWriter, r *http.Request) {
 		want := exposition.ParseCollectorFilter(set, r)
@@ -58,8 +59,7 @@ func Healthy() http.Handler {
 	})
 }
 
-// ReadyHandler returns a handler that answers 200 once there is something to scrape, and before
-// that 503 with the reason.
+// ReadyHandler returns a handler that answers 200 once values can be scraped, and before that 503 with the reason.
 func (e *Exporter) ReadyHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if err := e.Ready(); err != nil {

@@ -6,8 +6,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
-// Directory lists the objects that have metrics. Its methods do not block, and callers must not
-// modify what they return.
+// Directory lists the objects that have metrics. Its methods do not block, and callers must not modify the results.
 type Directory interface {
 	// Object returns an object of the resource, or false if it does not exist. The namespace is
 	// empty for namespaces.

@@ -20,7 +20,7 @@ type metricSum struct {
 
 var errNotComputed = errors.New("no demand has been computed yet for the NodeSet, which is new or has changed")
 
-// add adds the number of one cluster. An error means that the number is unavailable.
+// add adds the number of one cluster. It returns an error if the number is unavailable.
 func (n *metricSum) add(e Entry, o Object, cluster string, r *Reading, selector labels.Selector) error {
 	at := -1
 	if o.Pool != "" {

@@ -46,7 +46,7 @@ func NewReactionTimes() *ReactionTimes {
 	}
 }
 
-// shortage is whether a NodeSet has too few replicas. The zero value means that it has enough.
+// shortage is whether a NodeSet has too few replicas. The zero value is a NodeSet with enough replicas.
 type shortage struct {
 	// short is true if more workers are required than spec.replicas.
 	short bool

@@ -77,9 +77,8 @@ func (e constError) Error() string { return string(e) }
 
 const errDemandUnknown = constError("its demand is not known yet")
 
-// Reader computes the Readings of one cluster and reuses the last one if the inputs have not
-// changed, so that all callers get the same numbers. The zero value is ready to use. It is safe
-// for concurrent use.
+// Reader computes the Readings of one cluster. It reuses the last one if the inputs have not changed, so all callers
+// get the same numbers. The zero value is ready to use. It is safe for concurrent use.
 type Reader struct{ memo memo.Memo }
 
 // Read is ReadContext for callers that wait for every Reading.

@@ -192,7 +192,7 @@ func (o *options) stateRelease() func() string {
 	return o.stateGuard().Release
 }
 
-// hold returns what holds a revision back, nil if nothing does.
+// hold returns the function that holds a revision back, or nil.
 func (o *options) hold(judge inuse.Judge) func(context.Context, configagent.Files, configagent.Files) error {
 	switch o.daemonName {
 	case "slurmctld":

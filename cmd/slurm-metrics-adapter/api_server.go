@@ -30,7 +30,7 @@ const authorizationCacheTTL = 5 * time.Minute
 func (o *options) libraryFlags(added *pflag.FlagSet) {
 	o.library = liboptions.NewCustomMetricsAdapterServerOptions()
 	o.library.SecureServing.BindPort = securePort
-	o.library.SecureServing.ServerCert.CertDirectory = "" // nothing is written to disk
+	o.library.SecureServing.ServerCert.CertDirectory = "" // write no certificate to disk
 	o.library.Authorization.AllowCacheTTL = authorizationCacheTTL
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.library.SecureServing.AddFlags(set)
@@ -58,9 +58,8 @@ func (o *options) libraryFlags(added *pflag.FlagSet) {
 		"How long to keep serving, unready, after a signal, so that clients can move to other replicas.")
 }
 
-// newServer returns the API server, which listens but does not serve yet. settled returns why it is
-// not ready. A nil keeper means that the flags name certificate files; a nil view leaves out its
-// API group.
+// newServer returns the API server, which listens but does not serve yet. settled returns the reason why it is not
+// ready. keeper is nil if the flags name certificate files; a nil view leaves out its API group.
 func (o *options) newServer(
 	p *metricsapi.Provider, shown *view.View, keeper *certs.Rotator, settled func() error,
 ) (*genericapiserver.GenericAPIServer, error) {

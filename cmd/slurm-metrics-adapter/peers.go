@@ -127,7 +127,7 @@ func (p *peers) get(ctx context.Context, host, path string) ([]byte, error) {
 	return body, err
 }
 
-// client returns a client with the adapter's credentials that trusts replicas alone.
+// client returns a client with the adapter's credentials that trusts only replicas.
 func (p *peers) client() (*http.Client, error) {
 	ca, err := p.ca()
 	if err != nil {

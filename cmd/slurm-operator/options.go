@@ -22,7 +22,7 @@ import (
 type options struct {
 	kube       kube.Flags
 	namespaces []string
-	// daemonNamespaces are those in which the reconcilers of daemons may write, empty for all.
+	// daemonNamespaces are the namespaces in which the reconcilers of daemons may write, empty for all.
 	daemonNamespaces []string
 	// reconcilers are the enabled ones, empty for all.
 	reconcilers []string

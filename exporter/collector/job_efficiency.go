@@ -84,8 +84,8 @@ func newEndedJobs(label string, ownerOf func(*slurm.EndedJob) string) *endedJobs
 	return o
 }
 
-// stepRecordDelay is how long after the end of a run the usage of its steps may be recorded. slurmctld records the end of a run that is
-// cancelled, requeued or timed out when it signals the steps, and slurmd their usage when they have ended, by default KillWait (30 s) and
+// stepRecordDelay is how long after the end of a run the usage of its steps may be recorded. If a run is cancelled, requeued or timed out,
+// slurmctld records its end when it signals the steps. slurmd records their usage when they have ended, by default KillWait (30 s) and
 // UnkillableStepTimeout (60 s) later (slurm.conf(5)).
 const stepRecordDelay = 90 * time.Second
 

@@ -79,8 +79,8 @@ func jobsWithSeries(v *tally.View) (shown []*slurm.Job, left int) {
 	return limitJobs(v.Jobs.Value, maxJobSeries)
 }
 
-// limitJobs returns running jobs that together have at most the given number of nodes, and the number of the others. Jobs with more GPUs, then with
-// more CPUs, then older ones come first.
+// limitJobs returns running jobs that together have at most the given number of nodes, and the number of remaining jobs. Jobs with more
+// GPUs come first, then jobs with more CPUs, then older ones.
 func limitJobs(jobs []*slurm.Job, most int) (shown []*slurm.Job, left int) {
 	series := 0
 	for _, j := range jobs {

@@ -37,7 +37,7 @@ func serveProtobuf(w http.ResponseWriter, r *http.Request, families []RenderedFa
 	if r.Method == http.MethodHead {
 		return
 	}
-	_, _ = w.Write(body.Bytes()) // an error means that the client has disconnected
+	_, _ = w.Write(body.Bytes()) // it fails if the client has disconnected
 }
 
 // encodeGzipProtobuf writes what encodeProtobuf writes as one gzip member.

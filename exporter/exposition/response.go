@@ -39,7 +39,7 @@ func serveText(w http.ResponseWriter, r *http.Request, f Format, families []Rend
 	if r.Method == http.MethodHead {
 		return
 	}
-	_ = write(w, f, pieces) // an error means that the client has disconnected
+	_ = write(w, f, pieces) // it fails if the client has disconnected
 }
 
 // NegotiateFormat selects the format that the client prefers according to the Accept header: text, OpenMetrics or, if

@@ -10,8 +10,8 @@ import (
 type Limits struct {
 	// Nodes is how many nodes, in the order of their names, have series.
 	Nodes int
-	// Users and Accounts are how many users and accounts have their own series, those with
-	// the most jobs first. The others are summed as RestLabelValue.
+	// Users and Accounts are how many users and accounts have their own series. The ones with the most jobs come first,
+	// and the rest is summed as RestLabelValue.
 	Users, Accounts int
 }
 

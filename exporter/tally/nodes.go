@@ -85,7 +85,7 @@ type GPUCount struct {
 	Total, Used uint64
 }
 
-// GRESCount counts one generic resource of a node other than its GPUs, such as shard; Kind is its type, empty for none.
+// GRESCount counts one generic resource of a node other than its GPUs, such as shard. Kind is its type, or empty.
 type GRESCount struct {
 	Name, Kind  string
 	Total, Used uint64

@@ -98,7 +98,7 @@ type Registry struct {
 
 	mu       sync.Mutex // held by Apply
 	clusters map[refs.ClusterKey]*cluster
-	// ending are the removed clusters that have not stopped yet, such as one whose demand is being computed.
+	// ending are the removed clusters that have not stopped yet, such as a cluster whose demand is being computed.
 	ending map[refs.ClusterKey]*cluster
 }
 
@@ -142,9 +142,8 @@ func (r *Registry) forgetCluster(k refs.ClusterKey) {
 	}
 }
 
-// Apply starts new clusters, stops removed ones, and reconnects clusters whose server, token or
-// certificates have changed. It waits for none of them: a cluster that takes long to stop delays only its own successor. Clusters run
-// until ctx ends.
+// Apply starts new clusters, stops removed ones, and reconnects clusters whose server, token or certificates have changed. It waits for
+// none of them: a cluster that stops slowly delays only its own successor. Clusters run until ctx ends.
 func (r *Registry) Apply(ctx context.Context, objects Objects) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

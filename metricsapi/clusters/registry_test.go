@@ -167,7 +167,8 @@ func TestClustersAreAddedAndRemovedSeparately(t *testing.T) {
 	waitUntil(t, "the observer is notified of the removed cluster", func() bool { return !r.hasReading(red) })
 }
 
-// TestAClusterThatStopsSlowlyDelaysNoOther: such as one whose demand is being computed. Its successor begins after it.
+// TestAClusterThatStopsSlowlyDelaysNoOther: a cluster may stop slowly while its demand is being computed. Its successor
+// begins after it.
 func TestAClusterThatStopsSlowlyDelaysNoOther(t *testing.T) {
 	_, small := startSlurm(t, "n[1-2]")
 	_, large := startSlurm(t, "n[1-5]")

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// rule is a rule that must stand in one place. Each package with a line that the pattern matches,
-// outside tests and the simulated cluster, has a copy of it.
+// rule is a rule that must stand in one place. Each package with a matching line, outside tests and the simulated
+// cluster, has a copy of it.
 type rule struct {
 	name    string
 	pattern *regexp.Regexp

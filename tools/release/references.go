@@ -17,7 +17,7 @@ type Reference struct {
 	Line int
 	// Image or Chart is the name of an image or a chart; both are empty for a version of the whole release.
 	Image, Chart string
-	// Version is a tag or a version, also a range such as 0.1.x; empty where the place names none.
+	// Version is a tag, a version or a range such as 0.1.x; empty if the place names no version.
 	Version string
 }
 

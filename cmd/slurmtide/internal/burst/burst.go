@@ -31,9 +31,8 @@ type JobTemplate struct {
 // Name is the Slurm job name of all jobs of the burst.
 const Name = "demo"
 
-// JobTemplates returns the jobs of the burst for the NodeSets cpu and gpu. The long job still runs
-// when the others have ended, so its worker must stay. The last job needs one worker more than
-// cpuMax.
+// JobTemplates returns the jobs of the burst for the NodeSets cpu and gpu. The long job runs longer than the others, so
+// its worker must stay. The last job needs one worker more than cpuMax.
 func JobTemplates(cpuMax int) []JobTemplate {
 	return []JobTemplate{
 		{Title: "a long job", Tasks: 1, Exclusive: true, Seconds: 40},

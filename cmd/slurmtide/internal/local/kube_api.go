@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// errNotFound means that Kubernetes has no such object.
+// errNotFound is the error of an object that Kubernetes does not have.
 var errNotFound = errors.New("not found")
 
 // kubeAPI reads from a Kubernetes API server. Objects are decoded into the caller's types.

@@ -66,8 +66,8 @@ func (c *workerSet) requireWorkers(now time.Time, required int) {
 	}
 }
 
-// actions are the ordinals of workers to start, and the workers whose slurmd registers, that are
-// drained or undrained, and whose slurmd stops.
+// actions are the ordinals of workers to start, and four lists of workers: slurmd registers, the worker is drained, it
+// is undrained, or slurmd stops.
 type actions struct {
 	start                          []int
 	register, drain, undrain, stop []worker

@@ -34,7 +34,7 @@ type Chart struct {
 	Name, Version string
 	// Metadata is the content of Chart.yaml.
 	Metadata *chart.Metadata
-	// Images are those that the chart and the charts in it use.
+	// Images are the images that the chart and its subcharts use.
 	Images []Image
 	files  []*chart.File
 }

@@ -15,8 +15,8 @@ import (
 // File is the name of the file with the checksums, in the format of sha256sum.
 const File = "SHA256SUMS"
 
-// Write writes the checksums of all files in a folder. Blobs of OCI layouts are left out, since their names are their
-// checksums, and so are signatures, which sign the checksums.
+// Write writes the checksums of all files in a folder. It omits blobs of OCI layouts, because their names are their
+// checksums, and signatures, because they sign the checksums.
 func Write(folder string) error {
 	text, err := list(folder)
 	if err != nil {
