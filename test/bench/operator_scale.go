@@ -135,7 +135,7 @@ func (s *operatorEnv) scale(ctx context.Context, name string, replicas int) erro
 	return err
 }
 
-// readyReplicas is how many pods of the object are Ready as its status tells.
+// readyReplicas returns how many pods of the object are Ready according to its status.
 func (s *operatorEnv) readyReplicas(ctx context.Context, name string) (int64, error) {
 	obj, err := s.objects.Resource(resourceOf(name)).Namespace("bench").Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -194,7 +194,7 @@ func messageUnless(ok bool, format string, args ...any) string {
 // listCounts are how often nodes and jobs were listed.
 type listCounts struct{ nodes, jobs float64 }
 
-// listsPerPeriod counts for some periods of the polls while nothing is scaled.
+// listsPerPeriod counts lists for some periods of the polls while the number of replicas is constant.
 func (s *operatorEnv) listsPerPeriod(ctx context.Context) (listCounts, error) {
 	if err := sleep(ctx, settleTime); err != nil {
 		return listCounts{}, err

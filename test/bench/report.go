@@ -55,7 +55,7 @@ func updateReport(name string, figures []figure) error {
 func beginMarker(name string) string { return "<!-- " + name + " -->\n" }
 func endMarker(name string) string   { return "<!-- /" + name + " -->\n" }
 
-// sectionOf returns what the page has of a benchmark.
+// sectionOf returns the page's section of a benchmark.
 func sectionOf(text, name string) string {
 	_, rest, ok := strings.Cut(text, beginMarker(name))
 	if !ok {

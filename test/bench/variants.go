@@ -78,8 +78,7 @@ func (f fixedToken) Token() (string, error) { return string(f), nil }
 func (fixedToken) Reload() (bool, error)    { return false, nil }
 func (fixedToken) Expiry() time.Time        { return time.Time{} }
 
-// scanSonic skips over answers that are in memory already: nothing is read from
-// anywhere, which no poll can do without.
+// scanSonic skips over answers that are in memory already. Unlike a poll, it reads from no connection.
 func scanSonic(url string) (pollFunc, error) {
 	var bodies [][]byte
 	fetch, err := prepareRead(func(_ string, body *countingReader) (int, error) {

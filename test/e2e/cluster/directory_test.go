@@ -213,8 +213,7 @@ func (e *env) testReservation(string) {
 	e.slurm("scontrol", "delete", "reservation=course")
 }
 
-// testDemandByUser: a QOS in which each user may run one job lets jobs of two users need two workers, and several jobs of
-// one user need one.
+// testDemandByUser: each user may run one job in a QOS. Jobs of two users then need two workers, and several jobs of one user need one.
 func (e *env) testDemandByUser(string) {
 	var jobs []string
 	for range 3 {

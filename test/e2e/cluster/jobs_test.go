@@ -323,8 +323,8 @@ func (e editedCluster) killSlurmctld(job string) {
 	e.await("Restarts=0", "scontrol", "show", "job", job)
 }
 
-// testDeletedReferences deletes the objects that the Controller refers to while a job runs, and kills slurmctld without them. The
-// operator watches ConfigMaps alone.
+// testDeletedReferences deletes the objects that the Controller refers to while a job runs, and kills slurmctld without them. The operator
+// watches only ConfigMaps.
 func (e editedCluster) testDeletedReferences() {
 	job := e.submitWaiting("-p", "all")
 	for _, object := range []string{"configmap/files", "secret/slurm-jwt", "secret/slurm-auth"} {

@@ -30,8 +30,8 @@ func TestLostWorker(t *testing.T) {
 // written it into the pod, and the agent has seen it.
 const longerThanRequests = 45 * time.Second
 
-// testLostWorker loses the record of a worker with a job. slurmd registers when the job has ended, and not before: slurmctld
-// would end the job, of which it knows nothing.
+// testLostWorker loses the record of a worker with a job. slurmd registers only after the job has ended: slurmctld would end a job that it
+// does not know.
 func (e *env) testLostWorker(version string) {
 	e.loseWorkerWithJob(version)
 	worker := e.kubectl("get", "pod", "again-0", "-o", "jsonpath={.metadata.uid}")

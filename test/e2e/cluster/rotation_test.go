@@ -241,8 +241,8 @@ func checkPolls(t *testing.T, kube *realkube.Cluster) {
 	}
 }
 
-// checkOldKeyIsRefused checks that slurmctld refuses a client that has the user's slurm.key alone: a slurmd that
-// asks for its configuration with it.
+// checkOldKeyIsRefused checks that slurmctld refuses a client that has only the user's slurm.key: a slurmd that requests its configuration
+// with this key.
 func (c *rotatedCluster) checkOldKeyIsRefused() {
 	c.Helper()
 	pod := fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"old-key"},"spec":{"restartPolicy":"Never",

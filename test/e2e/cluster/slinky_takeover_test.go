@@ -17,9 +17,9 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
-// TestTakeOverFromSlinky takes clusters of a stand-in for Slinky's operator over while jobs run, gives them back, and takes
-// them over again, as docs/migrate-from-slinky.md says. No worker is replaced but by a scale-in and an update, each after
-// its jobs, and no job is lost or started again. It runs with -long.
+// TestTakeOverFromSlinky takes over clusters of a stand-in for Slinky's operator while jobs run, gives them back, and takes them over
+// again, as docs/migrate-from-slinky.md says. Only a scale-in and an update replace workers, each after its jobs. No job is lost or started
+// again. It runs with -long.
 func TestTakeOverFromSlinky(t *testing.T) {
 	if missing := realkube.MissingNodeRequirement(); missing != "" {
 		t.Skip(missing)

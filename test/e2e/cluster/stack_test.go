@@ -50,7 +50,7 @@ func TestStack(t *testing.T) {
 	s.testForgotten()
 }
 
-// startStack starts a Kubernetes cluster that has nothing of ours, with a directory for a release of Slurm.
+// startStack starts an empty Kubernetes cluster with a directory for a release of Slurm.
 func startStack(t *testing.T, version string) stackEnv {
 	t.Helper()
 	return startStackOn(t, version, realkube.Config{})

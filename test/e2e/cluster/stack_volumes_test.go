@@ -24,7 +24,7 @@ var kept = []string{"persistentvolumeclaim/data-slurm-mariadb-0", "persistentvol
 // remembered is the content of a release's volumes: a waiting job in slurmctld's state, and a job in the database.
 type remembered struct{ waiting, done string }
 
-// remember submits a job that waits until it is released. The other one has run before.
+// remember submits a job that waits until it is released. The job done has run before.
 func (s stackEnv) remember(done string) remembered {
 	s.Helper()
 	job := s.submit("--hold", "--wrap", "hostname")

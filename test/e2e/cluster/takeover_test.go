@@ -79,7 +79,7 @@ func (e *env) awaitCompleted(jobs []string) {
 	e.Logf("%d jobs have run", len(jobs))
 }
 
-// testSilentKubelet stops the kubelet while a job runs, for so long that Kubernetes takes the node for lost.
+// testSilentKubelet stops the kubelet while a job runs, until Kubernetes considers the node lost.
 func (e *env) testSilentKubelet() {
 	e.Helper()
 	job := e.submit("--wrap", "sleep 3600")

@@ -32,7 +32,7 @@ func TestBareMetal(t *testing.T) {
 	}
 }
 
-// runPage runs the page's blocks in their order and looks at the host after each.
+// runPage runs the page's blocks in their order and checks the host after each.
 func runPage(t *testing.T, h *host) {
 	h.copyClone(t)
 	root, err := process.FindModuleRoot()

@@ -126,7 +126,7 @@ func (e *env) awaitRunning(t *testing.T, want int) {
 	})
 }
 
-// describeAutoscalers returns what kubectl says of all autoscalers, for failures.
+// describeAutoscalers returns kubectl's description of all autoscalers, for failures.
 func (e *env) describeAutoscalers() string {
 	out := ""
 	for _, kind := range []string{"hpa", "scaledobjects", "events"} {

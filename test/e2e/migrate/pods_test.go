@@ -81,8 +81,8 @@ func (e *env) addSlurmMetrics(t *testing.T) {
 	}
 }
 
-// replaceFlags returns the flags of a Deployment with those that a process on this machine needs in their place. The replicas of the
-// adapter, which --view.peers names, are only one here.
+// replaceFlags replaces the flags of a Deployment that must differ for a process on this machine. It removes --view.peers, because the
+// adapter has only one replica here.
 func replaceFlags(args []string, own ...string) []string {
 	return append(slices.DeleteFunc(args, func(arg string) bool {
 		name, _, _ := strings.Cut(arg, "=")

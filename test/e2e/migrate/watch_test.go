@@ -17,10 +17,10 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// watchInterval is the interval between two looks at the NodeSet and its autoscalers.
+// watchInterval is the interval between two readings of the NodeSet and its autoscalers.
 const watchInterval = 200 * time.Millisecond
 
-// watch looks at the NodeSet and its autoscalers through a whole page.
+// watch reads the NodeSet and its autoscalers repeatedly through a whole page.
 type watch struct {
 	objects dynamic.Interface
 

@@ -103,7 +103,7 @@ func (c nodeSetEnv) delete() {
 	must(c.t, err)
 }
 
-// awaitDeleted waits until nothing is left of a NodeSet in Kubernetes.
+// awaitDeleted waits until Kubernetes has no object of a NodeSet.
 func (c nodeSetEnv) awaitDeleted() {
 	c.t.Helper()
 	c.await("is gone", func(ctx context.Context) (bool, string) {
@@ -116,7 +116,7 @@ func (c nodeSetEnv) awaitDeleted() {
 	}
 }
 
-// awaitGone waits until nothing is left of a NodeSet, in Kubernetes or in Slurm.
+// awaitGone waits until neither Kubernetes nor Slurm has an object of a NodeSet.
 func (c nodeSetEnv) awaitGone() {
 	c.t.Helper()
 	c.awaitDeleted()

@@ -152,8 +152,7 @@ func (c nodeSetEnv) awaitCordon(want string) {
 	})
 }
 
-// testPerKubeNode: the same protection where there is a worker on each Kubernetes node, also where
-// the node gets another hostname-override.
+// testPerKubeNode: the same protection with a worker on each Kubernetes node, even after the node gets another hostname-override.
 func testPerKubeNode(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "ds", Spec: "  scalingMode: DaemonSet"})
 	c.awaitSlurmState("node", "IDLE", "")

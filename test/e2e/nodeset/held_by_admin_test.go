@@ -70,8 +70,8 @@ func (c nodeSetEnv) setNodeState(slurmNode, state, reason, condition string) {
 		"--timeout=60s")
 }
 
-// keepNodeDown sets a Slurm node DOWN again until it stays so for five seconds: a registration
-// that slurmd sent before it was stopped may arrive late, and ends DOWN.
+// keepNodeDown sets a Slurm node DOWN repeatedly until it stays DOWN for five seconds. A registration that slurmd sent before it was
+// stopped may arrive late, and ends DOWN.
 func (c nodeSetEnv) keepNodeDown(slurmNode, reason string) {
 	c.t.Helper()
 	since := time.Now()

@@ -29,7 +29,7 @@ func testKubeNodeLost(t *testing.T, s *nodeset.Env) {
 	t.Run("the Node object is deleted", func(t *testing.T) { testDeletedKubeNode(t, s) })
 }
 
-// testOutOfServiceTaint: an administrator declares a Kubernetes node to be off, which is not.
+// testOutOfServiceTaint: an administrator declares a running Kubernetes node to be off.
 func testOutOfServiceTaint(t *testing.T, s *nodeset.Env) {
 	const taint = "node.kubernetes.io/out-of-service"
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "unplugged", Cluster: "gate", Replicas: 1})

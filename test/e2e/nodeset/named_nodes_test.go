@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/e2e/nodeset"
 )
 
-// testNamedAtDeletion: held jobs name a worker and a FUTURE record of a NodeSet that is deleted. Both records stay until
-// the jobs are cancelled, and so does the NodeSet.
+// testNamedAtDeletion: held jobs name a worker and a FUTURE record of a NodeSet that is deleted. Both records and the NodeSet stay until
+// the jobs are cancelled.
 func testNamedAtDeletion(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "wanted", Replicas: 1})
 	c.awaitSlurmState("wanted-4", "FUTURE", "")

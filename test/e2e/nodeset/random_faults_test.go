@@ -17,9 +17,9 @@ import (
 
 var chaosSeed = flag.Uint64("seed", 1, "of the moments at which things fail")
 
-// testRandomFaults scales a NodeSet out and in while jobs arrive and faults occur at random
-// moments: the operator is killed in its pod, slurmctld is suspended, slurmrestd is unavailable.
-// In the end every job has succeeded on its only run, and nothing is left.
+// testRandomFaults scales a NodeSet out and in while jobs arrive and faults occur at random moments: the operator is
+// killed in its pod, slurmctld is suspended, slurmrestd is unavailable. In the end every job has succeeded on its only
+// run, and all objects are gone.
 func testRandomFaults(t *testing.T, s *nodeset.Env) {
 	t.Logf("the seed is %d", *chaosSeed)
 	dice := rand.New(rand.NewPCG(*chaosSeed, 0))

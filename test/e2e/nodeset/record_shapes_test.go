@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// testShapeChange: the FUTURE records follow the GRES of their NodeSet. A record that a held job names stays, and so does
-// the job. A job that needs the new GRES runs.
+// testShapeChange: the FUTURE records follow the GRES of their NodeSet. A held job and the record that it names stay. A job that needs the
+// new GRES runs.
 func testShapeChange(t *testing.T, s *nodeset.Env) {
 	c := nodeSetEnv{t, s, nodeset.NodeSet{Name: "shape", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:a100:4"}, process.Patience}
 	must(t, s.Apply(t.Context(), c.spec))

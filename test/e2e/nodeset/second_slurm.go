@@ -68,11 +68,10 @@ func (s *Env) StartSecondSlurm(ctx context.Context, name, nodes string) (*Env, e
 	return other, other.startSlurm(ctx, slurmCluster{Name: name, Nodes: nodes})
 }
 
-// StartSteadySlurm starts a second Slurm whose SlurmdTimeout is Slurm's default, with the object
-// that stands for it. slurmctld pings three times within SlurmdTimeout, and at each twentieth ping
-// has the nodes register again, for which slurmd queries each of its steps. With the 30 s of the
-// environment's own Slurm that is every 200 s, and a batch step may just be starting: see
-// runShortJobs.
+// StartSteadySlurm starts a second Slurm whose SlurmdTimeout is Slurm's default, and creates its object. slurmctld
+// pings three times within SlurmdTimeout, and at each twentieth ping makes the nodes register again. slurmd then
+// queries each of its steps. With the 30 s of the environment's own Slurm this happens every 200 s, and a batch step
+// may just be starting: see runShortJobs.
 func (s *Env) StartSteadySlurm(ctx context.Context) (*Env, error) {
 	steady := s.inNamespace(steadyNamespace)
 	if err := steady.startSlurm(ctx, slurmCluster{Name: "steady", SlurmdTimeout: 300}); err != nil {

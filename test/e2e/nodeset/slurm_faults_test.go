@@ -36,7 +36,7 @@ scontrol reconfigure`
 
 const healthReason = "check_gpu: 3 of 4"
 
-// testSlurmFaults: Slurm and a health check drain workers, and so does an administrator.
+// testSlurmFaults: Slurm, a health check and an administrator drain workers.
 func testSlurmFaults(t *testing.T, s *nodeset.Env) {
 	runScript(t, s, faultPrograms)
 	t.Run("beside each other", func(t *testing.T) { runScenarios(t, s, faultScenarios()) })

@@ -14,9 +14,9 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// testOtherSlurmAnswers: the Cluster of workers, one with a job, is pointed at another Slurm that
-// has nodes of the same names, drained and idle. Nothing happens in either Slurm until it is pointed
-// back. The NodeSet cannot be pointed at another Cluster.
+// testOtherSlurmAnswers: the Cluster of workers, one with a job, is pointed at another Slurm that has nodes of the same
+// names, drained and idle. Neither Slurm changes until it is pointed back. The NodeSet cannot be pointed at another
+// Cluster.
 func testOtherSlurmAnswers(t *testing.T, s *nodeset.Env) {
 	other, err := s.StartSecondSlurm(t.Context(), "other", "away-[0-5] NodeAddr=127.0.0.[11-16]")
 	must(t, err)

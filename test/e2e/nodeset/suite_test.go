@@ -98,8 +98,8 @@ func scenariosOfNewestRelease() map[string]scenario {
 	}
 }
 
-// longScenarios are those that more time is needed for than make test has: update strategies, and other ways to delete
-// a NodeSet, and jobs that name its nodes.
+// longScenarios need more time than make test has: update strategies, other ways to delete a NodeSet, and jobs that
+// name its nodes.
 func longScenarios() map[string]scenario {
 	return map[string]scenario{
 		"ScheduledUpdate": testScheduled, "OnDelete": testOnDelete, "partition": testPartition, "paused": testPaused,

@@ -74,7 +74,7 @@ func (c nodeSetEnv) listChosen() []string {
 	return chosen
 }
 
-// chosenAtMost are those that are chosen, no more than a number.
+// chosenAtMost returns the chosen workers, and fails if there are more than limit.
 func (c nodeSetEnv) chosenAtMost(limit int) []string {
 	c.t.Helper()
 	chosen := c.listChosen()

@@ -25,7 +25,7 @@ func testOnDelete(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// testPartition: workers below it keep their revision, also when they are lost.
+// testPartition: workers below the partition keep their revision, even when they are lost.
 func testPartition(t *testing.T, s *nodeset.Env) {
 	spec := "  updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: %d, maxUnavailable: 2}}"
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "part", Replicas: 3, Spec: fmt.Sprintf(spec, 2)})

@@ -85,7 +85,7 @@ func (r *run) killSlurmctld() (func() error, error) {
 	return nil, err
 }
 
-// evictWorkers evicts every worker, as kubectl drain does. The budget must refuse it for those with jobs.
+// evictWorkers evicts every worker, as kubectl drain does. The budget must refuse to evict workers with jobs.
 func (r *run) evictWorkers() (func() error, error) {
 	pods, err := r.tryKubectl(r.Context(), "get", "pods", "--selector=app.kubernetes.io/name=slurmd", "-o",
 		"jsonpath={.items[*].metadata.name}")

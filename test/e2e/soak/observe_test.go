@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// podList has what the soak reads of pods.
+// podList contains the fields of pods that the soak reads.
 type podList struct {
 	Items []struct {
 		Metadata struct {
@@ -34,7 +34,7 @@ func (r *run) observe(ctx context.Context) {
 	}
 }
 
-// takeSample reads the workers and what Slurm says of their nodes and of the queue.
+// takeSample reads the workers, their Slurm nodes and the queue.
 func (r *run) takeSample(ctx context.Context) (sample, error) {
 	out, err := r.tryKubectl(ctx, "get", "pods", "--selector=app.kubernetes.io/name=slurmd", "-o", "json")
 	if err != nil {
@@ -91,8 +91,8 @@ func isUsed(state string) bool {
 		strings.HasPrefix(state, "draining")
 }
 
-// readRecords returns the records of all jobs of a seed. They are asked for by their ids: with -S alone, sacct leaves out jobs without
-// an eligible time (docs/development/slurm.md, "What sacct leaves out").
+// readRecords returns the records of all jobs of a seed. It requests them by their ids: with only -S, sacct leaves out jobs without an
+// eligible time (docs/development/slurm.md, "What sacct leaves out").
 func (r *run) readRecords() ([]record, error) {
 	r.mu.Lock()
 	var ids []string

@@ -230,8 +230,8 @@ func (r *run) noteRelease(id string, at time.Time) {
 	r.released[id] = at
 }
 
-// cancelLostEnds cancels jobs that ended right before slurmctld was killed, and that it believes to run until slurmd
-// registers again (docs/development/slurm.md, "A killed slurmctld").
+// cancelLostEnds cancels jobs that ended right before slurmctld was killed. slurmctld believes that they run until slurmd registers again
+// (docs/development/slurm.md, "A killed slurmctld").
 func (r *run) cancelLostEnds(ctx context.Context) {
 	queue, err := r.controller(ctx, "squeue", "-h", "-r", "-o", "%i|%j|%T")
 	if err != nil {

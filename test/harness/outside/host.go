@@ -24,7 +24,7 @@ type Config struct {
 	// Name is its host name, which no other host of the cluster has, and Number the last part of its address.
 	Name   string
 	Number int
-	// Image is an image of Debian's packages, such as slurmd:26.05, the files of which it has.
+	// Image is an image of Debian's packages, such as slurmd:26.05, whose files the host has.
 	Image string
 	// Unpeered hosts reach the Kubernetes node, and neither pods nor Services by their own addresses.
 	Unpeered bool
@@ -46,7 +46,7 @@ type daemon struct {
 	command string
 }
 
-// Start starts a host beside the node of a cluster. If the test has failed, the logs of its daemons are logged.
+// Start starts a host beside the node of a cluster. If the test fails, the daemons' logs are printed.
 func Start(t testing.TB, kube *realkube.Cluster, c Config) *Host {
 	t.Helper()
 	scripts, err := instance.ScriptsDir("kube")

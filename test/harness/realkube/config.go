@@ -13,7 +13,7 @@ type Config struct {
 	// StorageClass.
 	// [MissingNodeRequirement] reports whether a node can run.
 	Kubelet bool
-	// IPFamily is the family of the addresses of pods and Services with Kubelet: "ipv4", also if it is empty, "ipv6", or "dual".
+	// IPFamily is the family of the addresses of pods and Services with Kubelet: "ipv4" (the default), "ipv6", or "dual".
 	IPFamily string
 	// Machines adds that many nodes with Kubelet, machine-1 and so on, at most 4. They are virtual machines with cgroup v2 and
 	// the label node.kubernetes.io/instance-type=machine and the taint machine:NoSchedule; without virtualization by the processor they are ten times slower.

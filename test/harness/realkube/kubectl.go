@@ -114,7 +114,7 @@ func (c *Cluster) runHere(command string, args []string) (string, error) {
 	return stdout.String(), nil
 }
 
-// executeCommand runs a command of kubectl. Some of its errors are returned, and some are failures.
+// executeCommand runs a kubectl command. It returns the command's errors, including those that kubectl would exit with.
 func executeCommand(command *cobra.Command) (err error) {
 	panicOnFailure()
 	defer func() {

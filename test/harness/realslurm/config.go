@@ -42,8 +42,7 @@ type Config struct {
 	RestdEnv []string
 	// RestdArgs are additional arguments of slurmrestd.
 	RestdArgs []string
-	// RestdWithoutUsers has slurmrestd not know the names of alice, bob and carol, as beside a directory that only the other
-	// daemons read.
+	// RestdWithoutUsers hides the names of alice, bob and carol from slurmrestd, as if only the other daemons read a directory.
 	RestdWithoutUsers bool
 	// ArenaMax is MALLOC_ARENA_MAX of slurmrestd. Zero leaves it unset.
 	ArenaMax int

@@ -14,7 +14,7 @@ type Job struct {
 // longScript is the batch script of jobs that run longer than any test.
 const longScript = "sleep 86400"
 
-// startedJobs start at once. Those on n7 end soon, the others keep running.
+// startedJobs start at once. Jobs on n7 end soon, and the others keep running.
 func startedJobs(accounting bool, _ map[string]string) []Job {
 	return []Job{
 		{"completed", "alice", withScript("true", "-w", "n7"), []string{"COMPLETED"}},
@@ -35,10 +35,9 @@ func startedJobs(accounting bool, _ map[string]string) []Job {
 	}
 }
 
-// pendingJobs cannot start while startedJobs run. Those that wait for resources and for priority
-// are submitted to a partition that contains only n1. For a job that requests n1 by name, the
-// scheduler would report that n1 is not available, and for a job that could also use a down node,
-// that this node is not available.
+// pendingJobs cannot start while startedJobs run. The jobs that wait for resources and for priority are submitted to a
+// partition that contains only n1. If a job requested n1 by name, the scheduler would report that n1 is not available.
+// If a job could also use a down node, it would report that this node is not available.
 func pendingJobs(accounting bool, ids map[string]string) []Job {
 	jobs := []Job{
 		{"for-resources", "alice", withScript(longScript, "-p", "debug", "-n", "16", "--gpus=4", "-t", "60"),

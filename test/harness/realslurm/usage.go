@@ -46,8 +46,7 @@ type resourceUsage struct {
 // tick is the unit of times in /proc: 1/100 s on every Linux.
 const tick = time.Second / 100
 
-// processUsage returns the sum of the usage of a process, of the children it has waited for, and of
-// its live descendants.
+// processUsage returns the sum of the usage of a process, its reaped children, and its live descendants.
 func processUsage(pid int) (resourceUsage, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -23,8 +23,8 @@ const (
 	waveOfArgo     = "argocd.argoproj.io/sync-wave"
 )
 
-// application has the fields of Argo CD's Application that the examples use, as its documentation names them: its own module
-// needs hundreds of others.
+// application has the fields of Argo CD's Application that the examples use, named as in its documentation. Argo CD's own module needs
+// hundreds of others.
 type application struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`

@@ -52,8 +52,8 @@ func checkInstalled(t *testing.T, k *realkube.Cluster) {
 	}
 }
 
-// checkRemovalWaits checks that Helm removes neither a cluster nor the operator while the Job before it has not succeeded:
-// none does without a kubelet.
+// checkRemovalWaits checks that Helm removes neither a cluster nor the operator before the preceding Job has succeeded. Without a kubelet,
+// no Job succeeds.
 func checkRemovalWaits(t *testing.T, k *realkube.Cluster) {
 	t.Helper()
 	for _, tc := range []struct{ release, namespace, kept string }{

@@ -143,7 +143,7 @@ func readHelmReleases(t *testing.T, k *realkube.Cluster) map[string]helmRelease 
 	return out
 }
 
-// installRelease does what helm-controller does with a HelmRelease, from what the management cluster has alone.
+// installRelease installs a HelmRelease as helm-controller does, using only the management cluster's objects.
 func installRelease(t *testing.T, management *realkube.Cluster, release helmRelease) {
 	t.Helper()
 	chart := chartOf(t, management, release)

@@ -43,8 +43,8 @@ func TestHelm4RendersTheSame(t *testing.T) {
 	t.Logf("%d objects are compared", compared)
 }
 
-// splitObjects returns the objects of a rendering, sorted and without the empty lines between them: Helm 4 has more of these, and
-// other places for webhooks and APIServices in the order of kinds.
+// splitObjects returns the objects of a rendering, sorted and without the empty lines between them. Helm 4 has more empty lines, and sorts
+// webhooks and APIServices differently.
 func splitObjects(text string) (objects []string) {
 	for part := range strings.SplitSeq(text, "\n---\n") {
 		objects = append(objects, strings.Trim(part, "-\n"))

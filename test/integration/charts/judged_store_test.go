@@ -181,7 +181,7 @@ func (s *judgedStore) collect(j *judgement) {
 	}
 }
 
-// controllerOf returns the Controller whose slurmctld has the configuration in a ConfigMap, "" for none.
+// controllerOf returns the Controller whose slurmctld has the configuration in a ConfigMap, or "".
 func controllerOf(config *corev1.ConfigMap) string {
 	for _, owner := range config.OwnerReferences {
 		if owner.Kind == v1beta1.KindController && config.Name == names.ControllerConfigMap(owner.Name) {

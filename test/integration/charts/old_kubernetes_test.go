@@ -71,8 +71,8 @@ var hpaExamples = map[string]int{
 // minorOfFirst is the minor version of the first of kubeVersions.
 const minorOfFirst = 27
 
-// TestHPAExamplesHaveTheFieldsOfTheirKubernetes compares these HPAs with the schema of each version: kubectl refuses a
-// manifest with a field that the API server does not know.
+// TestHPAExamplesHaveTheFieldsOfTheirKubernetes compares these HPAs with the schema of each version: kubectl refuses a manifest with a
+// field that the API server does not know.
 func TestHPAExamplesHaveTheFieldsOfTheirKubernetes(t *testing.T) {
 	for _, v := range kubeVersions {
 		hpa := schemaOf(t, v.clientGo).Type("io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler")

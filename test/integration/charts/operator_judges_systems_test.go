@@ -261,8 +261,8 @@ func checkConfigs(t *testing.T, cluster *realslurm.Cluster, configs []map[string
 	}
 }
 
-// refusedValueSet is why slurmctld does not start with the lines that one of the value sets has for slurm.conf. The operator keeps the
-// configuration before it in force.
+// refusedValueSet is slurmctld's error for the slurm.conf lines of one of the value sets. The operator keeps the earlier configuration in
+// force.
 const refusedValueSet = "SlurmSchedLogLevel requires SlurmSchedLogFile value"
 
 // createJudgedRecords creates a record with the options of each NodeSet and deletes it.

@@ -211,7 +211,7 @@ func TestConfigurationOfTheChart(t *testing.T) {
 	}
 }
 
-// TestWorkersWithGPUsHaveTheFolderOfDCGM, once, also if the NodeSet mounts it itself.
+// TestWorkersWithGPUsHaveTheFolderOfDCGM: they have the folder once, even if the NodeSet mounts it itself.
 func TestWorkersWithGPUsHaveTheFolderOfDCGM(t *testing.T) {
 	values := filepath.Join(t.TempDir(), "values.yaml")
 	writeFile(t, values, `vendor: {nvidia: {dcgm: {enabled: true}}}

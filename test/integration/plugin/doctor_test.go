@@ -105,7 +105,7 @@ func (r *env) testFaults(t *testing.T, faults []fault) {
 	}
 }
 
-// testHealthy checks that the doctor finds nothing when nothing is wrong.
+// testHealthy checks that the doctor finds no problem in a healthy cluster.
 func (r *env) testHealthy(t *testing.T) {
 	process.Await(t, func() error {
 		a := r.runShell(t, "kubectl slurm doctor -A")

@@ -79,7 +79,7 @@ func startNodeSetReconciler(t *testing.T, c *realkube.Cluster) {
 		policyv1.AddToScheme(scheme), autoscalingv2.AddToScheme(scheme)))
 	mgr, err := ctrl.NewManager(rest, ctrl.Options{Scheme: scheme, Logger: logr.Discard(),
 		Cache: cache.Options{ByObject: nodeset.CacheOptions()},
-		// Another test of this program has reconcilers of the same names.
+		// Another test of this program has reconcilers with the same names.
 		Controller: config.Controller{SkipNameValidation: new(true)},
 		Metrics:    metricsserver.Options{BindAddress: "0"}})
 	must(t, err)

@@ -42,7 +42,7 @@ spec:
   containers: [{name: slurmd, image: "localhost/slinky-slurmd:1"}]
 ---`
 
-// slinkyObjects are the others that it makes for the NodeSet.
+// slinkyObjects are the other objects that Slinky's operator creates for the NodeSet.
 const slinkyObjects = `
 apiVersion: apps/v1
 kind: ControllerRevision
@@ -134,7 +134,7 @@ func TestNeverBoth(t *testing.T) {
 	awaitOutput(t, c, "5d9c7", "get", "-n", "team", "controllerrevision", "-l", "app.kubernetes.io/name=slurmd", "-o",
 		`jsonpath={.items[*].metadata.annotations.nodeset\.slinky\.slurm\.net/adopted-revisions}`)
 	awaitOutput(t, c, strings.TrimSpace(workers), pods...)
-	// The other one was not gone after all: a write after the time of the annotation.
+	// The other operator is not gone after all: it writes after the time of the annotation.
 	idle := 30
 	process.Await(t, func() error {
 		idle++

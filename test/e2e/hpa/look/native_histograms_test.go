@@ -15,7 +15,7 @@ import (
 // waits is the histogram of waiting times. A quantile of all partitions is compared.
 const waits = "slurm_job_start_wait_seconds"
 
-// quantiles are those that are compared.
+// quantiles are the compared quantiles.
 var quantiles = []string{"0.5", "0.9", "0.99"}
 
 // TestNativeHistogramsAgreeWithClassicOnes scrapes an exporter of a simulated cluster by two servers: one takes native histograms, the

@@ -97,7 +97,7 @@ func (s *env) testReplicas(t *testing.T) {
 			t.Errorf("replica %d: %s", i, r.Log())
 		}
 	}
-	// A replica goes: its clients continue at the other one without a new list.
+	// A replica stops: its clients continue at the other one without a new list.
 	listed := front.lists.Load()
 	front.remove(ports[0])
 	replicas[0].stop(t)
@@ -290,7 +290,7 @@ func (f *follower) errors() []string {
 	return f.errs
 }
 
-// contentOf returns what an object says of its job.
+// contentOf returns an object's fields about its job.
 func contentOf(o *unstructured.Unstructured) string {
 	c := o.DeepCopy()
 	c.SetResourceVersion("")
@@ -423,7 +423,7 @@ func (s *kubeEnv) checkAgainstReplicas(t *testing.T, ports []int, in *informer, 
 	}
 }
 
-// compareJobs returns an error unless a client has the jobs of a user, or all.
+// compareJobs returns an error unless a client has exactly the jobs of a user, or all.
 func compareJobs(who string, f *follower, listed []unstructured.Unstructured, user string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

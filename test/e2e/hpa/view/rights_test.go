@@ -64,7 +64,7 @@ func (s *env) testPrivateDataChange(t *testing.T) {
 		!strings.Contains(err.Error(), "PrivateData of the Slurm cluster team-a/alpha") {
 		t.Errorf("private nodes: %v", err)
 	}
-	// Without the annotation slurmctld decides, which reports that nothing is private.
+	// Without the annotation slurmctld's setting applies, which makes nothing private.
 	s.mustRun(t, "kubectl", "annotate", "clusters.slinky.slurm.net", "-n", "team-a", "alpha",
 		"view.slinky.slurm.net/private-data-")
 	process.Await(t, func() error {

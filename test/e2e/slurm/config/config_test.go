@@ -74,8 +74,7 @@ func (tr trial) slurmConf(change func(*slurmconf.SlurmConf)) slurmconf.SlurmConf
 	return c
 }
 
-// TestSlurmctldReadsWhatIsRendered compares the options that a real slurmctld has with the rendered
-// ones.
+// TestSlurmctldReadsWhatIsRendered compares the options of a real slurmctld with the rendered ones.
 func TestSlurmctldReadsWhatIsRendered(t *testing.T) {
 	cases := []struct {
 		name   string

@@ -55,7 +55,7 @@ func TestNoJobStartsBehindAClosedGate(t *testing.T) {
 			t.Errorf("the partitions are %s", states)
 		}
 		waiting := submit("true")
-		time.Sleep(5 * time.Second) // longer than slurmctld waits between two looks at its queue (sched_min_interval)
+		time.Sleep(5 * time.Second) // longer than slurmctld's pause between two scheduling passes (sched_min_interval)
 		awaitJob(waiting, "PENDING")
 		awaitJob(running, "RUNNING")
 

@@ -91,7 +91,7 @@ scontrol --oneliner show partition second | grep -o ' MaxTime=[^ ]*'
 kill $agent; wait
 `
 
-// TestAChangedSecondDefaultIsApplied to the partitions behind it alone.
+// TestAChangedSecondDefaultIsApplied: a changed default applies only to the partitions behind it.
 func TestAChangedSecondDefaultIsApplied(t *testing.T) {
 	forEachReleaseIfLong(t, func(t *testing.T, release string, tr trial) {
 		out := runBesideAgent(t, tr, defaultsScript)

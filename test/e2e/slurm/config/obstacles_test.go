@@ -59,7 +59,7 @@ obstruct nothing; want A ''; isApplied A
 scontrol ping; kill $agent $names; wait
 `
 
-// TestWhatImpedesATrialIsNoRefusal: a configuration is tried again, and accepted when nothing is in its way.
+// TestWhatImpedesATrialIsNoRefusal: a configuration is tried again, and accepted once the obstacle is gone.
 func TestWhatImpedesATrialIsNoRefusal(t *testing.T) {
 	forEachReleaseIfLong(t, func(t *testing.T, release string, tr trial) {
 		out := runBesideAgent(t, tr, obstacleScript)

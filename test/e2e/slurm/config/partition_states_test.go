@@ -70,8 +70,8 @@ func TestAdministratorsStatesOutliveDefaults(t *testing.T) {
 	})
 }
 
-// TestADrainInSlurmConfStays: a revision that removes a partition with a job is held, which drains the partition, and the next one
-// keeps the partition with State=DRAIN. The agent does not take that state for its own.
+// TestADrainInSlurmConfStays: a revision that removes a partition with a job is held, which drains the partition. The next revision keeps
+// the partition with State=DRAIN. The agent must not undo that state.
 func TestADrainInSlurmConfStays(t *testing.T) {
 	if !*long {
 		t.Skip("it takes more than a minute; it needs -long")

@@ -292,7 +292,7 @@ func (c *Commands) addReservations() {
 	}
 }
 
-// addStatistics adds the values of sdiag that stay the same while nothing is submitted.
+// addStatistics adds the values of sdiag that stay the same while no job is submitted.
 func (c *Commands) addStatistics() {
 	text := c.run("sdiag")
 	for name, metric := range map[string]string{

@@ -26,8 +26,7 @@ type Variant struct {
 	Nodes map[string]string
 	// Partitions, GRES, Constraints, QOS and Accounts are what jobs can request.
 	Partitions, GRES, Constraints, QOS, Accounts []string
-	// Conf are the other lines of slurm.conf, including partitions. The node set NAME contains the
-	// workers of a pool.
+	// Conf are the other lines of slurm.conf, including partitions. The node set NAME contains the workers of a pool.
 	Conf []string
 }
 

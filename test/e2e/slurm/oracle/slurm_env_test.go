@@ -32,7 +32,7 @@ type slurmEnv struct {
 	idleJobID uint64 // the ID of the job that never starts; jobs of the queue have larger IDs
 }
 
-// prologScript is PrologSlurmctld. It blocks jobs, so that nothing is launched.
+// prologScript is PrologSlurmctld. It blocks jobs, so they launch no process.
 const prologScript = "#!/bin/sh\nexec sleep 86400\n"
 
 // startAccountingCluster starts the cluster with the accounting database of all environments.

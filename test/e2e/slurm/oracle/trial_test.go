@@ -118,7 +118,7 @@ func (l *slurmEnv) setWorkers(up []uint64) error {
 	if len(script) == 0 {
 		return nil
 	}
-	// A node that registers triggers the main scheduler, and so does a submission.
+	// Registering a node triggers the main scheduler, and so does a submission.
 	script = append(script, submitIdleJob)
 	_, err := l.shell.Run(strings.Join(script, " && "))
 	return err
