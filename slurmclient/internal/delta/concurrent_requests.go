@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// request is a request that may be made at the same time as others.
+// request is a request that may run at the same time as others.
 type request[T any] func(context.Context) (T, error)
 
 // answer is the answer to a request.
@@ -111,8 +111,8 @@ func (d *Reader) readStates(ctx context.Context, ids []string) ([]slurm.JobStatu
 	return d.requestStates(ctx, ids, d.source.JobStates)
 }
 
-// requestStates requests the states of ids in as many requests as necessary, several at a time. Over a network, a request has some fifty
-// ids only.
+// requestStates requests the states of ids in as many requests as necessary, several at a time. Over a network, a request has only about
+// fifty ids.
 func (d *Reader) requestStates(
 	ctx context.Context, ids []string, ask func(context.Context, []string) ([]slurm.JobStatus, error),
 ) (rows []slurm.JobStatus, err error) {

@@ -17,18 +17,18 @@ import (
 type doubts map[uint32]time.Time
 
 const (
-	// One poll reads 1/doubtDivisor of the jobs, at least minDoubtBatch records, and at least as many as take doubtTime, because
-	// they are in doubt.
+	// For records in doubt, one poll reads the largest of these: 1/doubtDivisor of the jobs, minDoubtBatch records, and the records that take
+	// doubtTime.
 	doubtDivisor  = 6
 	minDoubtBatch = 1000
 	doubtTime     = 15 * time.Second
-	// maxUnevaluated is how many new jobs that the scheduler has not evaluated one poll reads
-	// again. newJobSeconds is how long a job counts as new, in seconds.
+	// maxUnevaluated is how many new jobs one poll reads again because the scheduler has not evaluated them. newJobSeconds is how long a job
+	// counts as new, in seconds.
 	maxUnevaluated = 256
 	newJobSeconds  = 600
 )
 
-// raise puts a job in doubt since a time, unless it already is in doubt.
+// raise puts a job in doubt since a time, unless it is in doubt already.
 func (d doubts) raise(id uint32, since time.Time) {
 	if _, there := d[id]; !there {
 		d[id] = since
@@ -53,8 +53,8 @@ func (d doubts) settle(p *poll) {
 	})
 }
 
-// nextBatch lists the jobs in doubt that one poll reads, each of which takes recordTime, those longest in doubt first. Reading an
-// array returns the records of its split tasks too, which count against the batch.
+// nextBatch lists the jobs in doubt that one poll reads, beginning with the oldest doubts. Each takes recordTime. Reading an array also
+// returns the records of its split tasks, which count against the batch.
 func (d doubts) nextBatch(p *poll, recordTime time.Duration) []uint32 {
 	ids := slices.SortedFunc(maps.Keys(d), func(a, b uint32) int {
 		return cmp.Or(d[a].Compare(d[b]), cmp.Compare(a, b))
@@ -87,7 +87,7 @@ const evaluationTimeout = 90 * time.Second
 // them at once finds the old record.
 type releasedJobs map[uint32]releasedJob
 
-// releasedJob contains what the record of a job said when another job ended.
+// releasedJob contains the record of a job at the end of another job.
 type releasedJob struct {
 	dependency, reason string
 	until              time.Time
@@ -140,8 +140,7 @@ func dependentJobs(p *poll) (ids []uint32) {
 	return slices.AppendSeq(ids, maps.Values(held))
 }
 
-// raiseSameLimit puts all jobs held by the same limit in doubt when the job that was read for them is
-// no longer held by it.
+// raiseSameLimit puts all jobs held by a limit in doubt if the limit no longer holds the job that was read for them.
 func (d doubts) raiseSameLimit(p *poll, since time.Time) {
 	freed := map[limitKind]bool{}
 	for id := range d {

@@ -119,7 +119,7 @@ func TestAReleasedJobIsReadUntilSlurmctldReportsIt(t *testing.T) {
 		jobIn(4, "PENDING")}
 	now := time.Unix(1000, 0)
 	d := Reader{now: func() time.Time { return now }, stats: &slurm.Stats{}}
-	// poll reads the jobs in doubt: as in changed, or else unchanged.
+	// poll reads the jobs in doubt. It returns the jobs in changed, and otherwise the old records.
 	poll := func(changed ...*slurm.Job) []uint32 {
 		t.Helper()
 		p := newPoll(old)

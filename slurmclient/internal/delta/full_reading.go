@@ -27,7 +27,7 @@ const (
 	// maxListedRecords limits the length of a list that is requested: slurmrestd needs 130 kB of
 	// memory for each record while it answers.
 	maxListedRecords = 20_000
-	// cheapStates is the cost of the states of all jobs up to which the list is not considered.
+	// cheapStates is the highest cost of the states of all jobs at which the list is not considered.
 	cheapStates = 2 * time.Second
 )
 
@@ -45,8 +45,7 @@ func listCost(records uint64) time.Duration {
 	return time.Duration(400e3*n + 60*n*n)
 }
 
-// queueSize is the length of the queue. records counts the tasks of an array that are not split off
-// as one, tasks counts each of them.
+// queueSize is the length of the queue. records counts the tasks of an array that are not split off as one; tasks counts each of them.
 type queueSize struct{ records, tasks uint64 }
 
 // queueSizeOf estimates the queue from the known jobs and from slurmctld's counters: the tasks that
@@ -79,7 +78,7 @@ func AreStatesCheap(known []*slurm.Job, s *slurm.Stats) bool {
 	return statesCost(queueSizeOf(known, s).tasks) <= cheapStates
 }
 
-// CountTasks returns how many jobs and array tasks the records stand for, at least.
+// CountTasks returns the minimum number of jobs and array tasks that the records represent.
 func CountTasks(jobs []*slurm.Job) uint64 {
 	var n uint64
 	for _, j := range jobs {
@@ -88,7 +87,7 @@ func CountTasks(jobs []*slurm.Job) uint64 {
 	return n
 }
 
-// taskCount returns the minimum number of tasks that a record stands for.
+// taskCount returns the minimum number of tasks that a record represents.
 func taskCount(j *slurm.Job) uint64 {
 	if !j.IsArrayBase() {
 		return 1
@@ -121,8 +120,8 @@ func (q queueSize) cheaperMethod(known int, recordTime time.Duration, top uint32
 	return best
 }
 
-// alternative returns the method to try when m failed. The list of more records than maxListedRecords is none: slurmrestd builds all of it
-// in memory, also for a client that has left.
+// alternative returns the method to try when m failed. It never returns a list of more records than maxListedRecords: slurmrestd builds the
+// whole list in memory, even after its client has left.
 func (q queueSize) alternative(m method, top uint32) method {
 	switch {
 	case m != byStates:
@@ -166,8 +165,8 @@ func (d *Reader) readFull(
 	return by, err
 }
 
-// sampleStride is the distance of the ids that sampleRecords requests: the largest id that a job may have needs 67,000 of them, which take
-// slurmrestd 0.7 s, and a list that is just too long has 20 of them.
+// sampleStride is the distance of the ids that sampleRecords requests. Up to the largest id that a job may have, these are 67,000 ids,
+// which take slurmrestd 0.7 s. A list that is just too long has 20 of them.
 const sampleStride = 1000
 
 // mayHideRecords reports whether the tasks that slurmctld counts may be too many records for a list. Its counters do not distinguish
@@ -180,8 +179,8 @@ func (q queueSize) mayHideRecords(top uint32) bool {
 	return statesCost(q.tasks) > cheapStates && q.records <= maxListedRecords && most > maxListedRecords
 }
 
-// sampleRecords estimates the number of records from the ids that have a job, and returns the size with it. The id of a large array, whose
-// answer has all its tasks, may take longer than a request may. So other ids are requested after a failure.
+// sampleRecords estimates the number of records from the ids that have a job, and returns the size with it. For the id of a large array,
+// the answer has all its tasks and may take longer than the timeout. After a failure, it therefore requests other ids.
 func (d *Reader) sampleRecords(ctx context.Context, size queueSize, top uint32) (queueSize, error) {
 	if top == 0 {
 		top = maxJobID
@@ -224,8 +223,8 @@ func (d *Reader) readAllStates(ctx context.Context, p *poll) error {
 	return nil
 }
 
-// topID returns the largest id that a job may have, 0 if unknown. next is the id of the next job, 0 if unknown: known jobs may have
-// larger ones if ids have started over. Jobs of a federation have ids of which slurmctld does not say the next one.
+// topID returns the largest id that a job may have, 0 if unknown. next is the id of the next job, 0 if unknown. If ids have started over,
+// known jobs may have larger ids. For jobs of a federation, slurmctld does not report the next id.
 func topID(next uint32, known []*slurm.Job) uint32 {
 	top := next
 	if next > 0 && len(known) > 0 {
@@ -249,8 +248,8 @@ func haveIDsStartedOver(next uint32, known []*slurm.Job) bool {
 // idsPerBlock is how many ids a full reading requests before it evaluates the answers.
 const idsPerBlock = 1 << 14
 
-// readStatesOfIDs reads the states of the ids up to top, and of the next ones as long as there are jobs. Where some may be missing,
-// it reads the states of all jobs: ids start over after the largest one, and the jobs of a federation have larger ids.
+// readStatesOfIDs reads the states of the ids up to top, and of the following ids as long as they have jobs. If jobs may be missing, it
+// reads the states of all jobs: ids start over after the largest one, and the jobs of a federation have larger ids.
 func (d *Reader) readStatesOfIDs(ctx context.Context, p *poll, stats *slurm.Stats, top uint32) error {
 	var all []slurm.JobStatus
 	for from := uint32(1); from <= maxJobID; from += idsPerBlock {
@@ -324,7 +323,7 @@ func (p *poll) addListed(j *slurm.Job) {
 	p.rows[j.ID] = &stateRow{state: j.State}
 }
 
-// dropUnlisted marks the jobs as gone that are not in the list of all jobs.
+// dropUnlisted marks the jobs that the list of all jobs lacks as gone.
 func (p *poll) dropUnlisted() {
 	for _, j := range p.old {
 		if !p.hasRead(j.ID) {

@@ -125,7 +125,7 @@ func TestManyHeldJobsAreNotListed(t *testing.T) {
 	}
 }
 
-// expandingTable is a jobTable whose slurmrestd does not answer in time for the id of a large array.
+// expandingTable is a jobTable whose slurmrestd exceeds the timeout for the id of a large array.
 type expandingTable struct {
 	*jobTable
 	array uint32
@@ -215,7 +215,7 @@ func TestTheLargestIDThatAJobMayHave(t *testing.T) {
 
 func TestAFullReadingFindsJobsByTheirIDs(t *testing.T) {
 	for name, c := range map[string]struct {
-		beyond  uint32 // the id of a job beyond the next id, 0 for none
+		beyond  uint32 // the id of a job beyond the next id, 0 without one
 		counted uint64 // how many jobs slurmctld counts
 		want    []uint32
 		all     int // how often the states of all jobs are read

@@ -7,12 +7,12 @@ const (
 	// 124 connections of all clients together (slurmrestd(8), --max-connections).
 	firstInFlight = 4
 	maxInFlight   = 28
-	// fewWaiting and manyWaiting are how many of them may wait in the server until there are more or fewer.
+	// fewWaiting and manyWaiting are the numbers of requests waiting in the server, below which the limit rises and above which it falls.
 	fewWaiting  = 2
 	manyWaiting = 4
 	// A server whose answers take overloadFactor times as long as the shortest ones is overloaded.
 	overloadFactor = 8
-	// freshLooks is after how many looks the shortest time is measured again, with few requests in flight.
+	// freshLooks is the number of looks after which the shortest time is measured again, with few requests in flight.
 	freshLooks = 64
 )
 
@@ -23,8 +23,8 @@ type inFlight struct {
 	limit int
 	// shortest is the shortest mean time of an answer.
 	shortest time.Duration
-	// sum is the time of the answers since the last look, and count their number. Before 0, answers do not count: they may be
-	// of requests that were made with another limit.
+	// sum is the time of the answers since the last look, and count is their number. While count is negative, answers do not count, because
+	// their requests may have been made with another limit.
 	sum          time.Duration
 	count, looks int
 }
@@ -59,11 +59,11 @@ func (f *inFlight) recordAnswer(took time.Duration) {
 	}
 }
 
-// leastRecordTime is how long slurmrestd needs for a record at least where several are requested at a time.
+// leastRecordTime is the minimum time that slurmrestd needs for a record if several are requested at a time.
 const leastRecordTime = 200 * time.Microsecond
 
-// recordTime estimates how long a poll takes for each record that it reads. roundTrip is the time of some other request, which
-// counts until records were read.
+// recordTime estimates how long a poll takes for each record that it reads. Until it has read records, it uses roundTrip, the time of some
+// other request.
 func (f *inFlight) recordTime(roundTrip time.Duration) time.Duration {
 	if f.shortest > 0 {
 		return f.shortest / time.Duration(f.limit)

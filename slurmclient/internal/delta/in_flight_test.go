@@ -21,9 +21,9 @@ type jobTable struct {
 	jobs  map[uint32]*slurm.Job
 	stats slurm.Stats
 	asked map[uint32]int
-	// running is how many requests are in flight, and most how many were.
+	// running is the number of requests in flight, and most is its maximum.
 	running, most int
-	// idsPerRequest is how many ids fit into a request for states, 0 for all. mostStates is how many of these requests were in flight.
+	// idsPerRequest is how many ids fit into a request for states, 0 for all. mostStates is the maximum number of these requests in flight.
 	idsPerRequest, runningStates, mostStates int
 	// nextID is the id of the next job, 0 for unknown. readAll is how often the states of all jobs were read.
 	nextID  uint32

@@ -6,8 +6,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// keptRecords are the records that polls have read which failed later, so that the next poll need not read them again. With a
-// distant server, a poll that had to begin from nothing might never end.
+// keptRecords are the records that failed polls have read, so the next poll need not read them again. With a distant server, polls that
+// begin from nothing might never succeed.
 type keptRecords struct {
 	jobs map[uint32]*slurm.Job
 	// stats are the statistics of the first of these polls, which began at since.
@@ -15,7 +15,7 @@ type keptRecords struct {
 	since time.Time
 }
 
-// addPoll keeps what a poll has read that failed after its stats.
+// addPoll keeps the records of a poll that failed after its stats.
 func (k *keptRecords) addPoll(p *poll, stats *slurm.Stats, begin time.Time) {
 	if k.stats == nil || hasRestarted(k.stats, stats) {
 		*k = keptRecords{jobs: map[uint32]*slurm.Job{}, stats: stats, since: begin}

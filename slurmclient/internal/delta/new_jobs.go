@@ -128,8 +128,8 @@ func (d *Reader) readMissed(ctx context.Context, p *poll, stats *slurm.Stats) er
 	return nil
 }
 
-// findMissed lists which of the unread ids must be read: those that have a state, or all of them if a
-// large array may be among them.
+// findMissed lists which of the unread ids must be read: the ids with a state, or all of them if a large array may be
+// among them.
 func (d *Reader) findMissed(
 	ctx context.Context, p *poll, stats *slurm.Stats, unread []uint32,
 ) ([]uint32, error) {
@@ -150,8 +150,8 @@ func (d *Reader) findMissed(
 	return p.missedIDs(d.cursor+1, rows), nil
 }
 
-// markArrived reports whether an id that was read is a job, and marks it as new. Otherwise it unmarks
-// the id as read, since a job may get the id before the poll ends.
+// markArrived reports whether a read id is a job, and marks the job as new. Otherwise it unmarks the id as read, since
+// a job may get the id before the poll ends.
 func (p *poll) markArrived(id uint32) bool {
 	if p.read[id] == nil {
 		delete(p.read, id)
@@ -164,8 +164,8 @@ func (p *poll) markArrived(id uint32) bool {
 	return true
 }
 
-// submittedAs returns how many of the tasks submitted since the last poll a record stands for: none
-// if the record was known or was split off a known array.
+// submittedAs returns how many of the tasks submitted since the last poll a record represents. It returns 0 if the
+// record was known or was split off a known array.
 func (p *poll) submittedAs(id uint32) uint64 {
 	j := p.read[id]
 	if records.FindJob(p.old, id) != nil || j.ArrayJobID != 0 && j.ArrayJobID != id &&

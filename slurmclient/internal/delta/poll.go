@@ -15,8 +15,8 @@ import (
 // that were read. It does no I/O.
 type poll struct {
 	old []*slurm.Job // sorted by id
-	// split maps array tasks to their records, for tasks that have a record of their own. API
-	// v0.0.40 names such tasks by their array, later versions by their record.
+	// split maps array tasks to their records, for tasks with their own record. API v0.0.40 names such tasks by their array, later versions by
+	// their record.
 	split map[arrayTask]uint32
 	// rows are the states that were read, by record id. The base record of an array combines the
 	// rows of all tasks that are not split off.
@@ -33,8 +33,8 @@ type poll struct {
 	newestComplete uint32
 	// wantsAll is whether the records of known jobs are read although their states are the same.
 	wantsAll bool
-	// firstUnread is the first id of which no job existed before the ids were read, 0 if they were not read one by one. Jobs that
-	// came meanwhile may be missing from there on.
+	// firstUnread is the first id that had no job before the ids were read, 0 if they were not read one by one. From this id on, jobs
+	// submitted meanwhile may be missing.
 	firstUnread uint32
 }
 
@@ -78,8 +78,8 @@ func (p *poll) recordOf(r slurm.JobStatus) (id uint32, ownRecord bool) {
 	return r.ID, false
 }
 
-// stateIDs lists the ids to request the states of. It leaves out the base record of an array if
-// reading that record is cheaper, and marks the record as wanted instead.
+// stateIDs lists the ids whose states are requested. If reading the base record of an array is cheaper, it leaves the record out and marks
+// it as wanted.
 func (p *poll) stateIDs() []string {
 	split := p.splitTasks()
 	ids := make([]string, 0, len(p.old))
@@ -229,10 +229,9 @@ func (p *poll) shrunkArray(id uint32) (array uint32, ok bool) {
 	return j.ArrayJobID, records.FindJob(p.old, id) == nil
 }
 
-// dueIDs lists the jobs to read again in turn, a fraction of all jobs: those after the id after, in
-// order of id, wrapping around at the end. It includes finished jobs, since slurmctld changes some
-// of them when it restarts. It leaves out arrays with many split tasks, since reading one returns
-// all those tasks; see wantLargeArrays.
+// dueIDs lists a fraction of all jobs to read again in turn: the jobs after the id after, in order of id, wrapping around at the end. It
+// includes finished jobs, since slurmctld changes some of them when it restarts. It leaves out arrays with many split tasks, since reading
+// one returns all those tasks; see wantLargeArrays.
 func (p *poll) dueIDs(after uint32, part int) []uint32 {
 	split := p.splitTasks()
 	n := min(len(p.old), max(minDue, len(p.old)/part))

@@ -14,15 +14,14 @@ type Source interface {
 	Stats(ctx context.Context) (*slurm.Stats, error)
 	// Job reads the records of an id. For the id of an array it returns all split tasks, and for an unknown id no record.
 	Job(ctx context.Context, id uint32) ([]*slurm.Job, error)
-	// JobStates reads the states of ids, at least one, which may be single tasks ("7_3"), and
-	// leaves out those that do not exist. For a task that is not split off it returns all such
-	// tasks of its array.
+	// JobStates reads the states of at least one id, which may be a single task ("7_3"), and leaves out missing ones. For a task that is not
+	// split off it returns all such tasks of its array.
 	JobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error)
 	// UnknownJobStates is JobStates for ids that may be large arrays, whose states may take minutes.
 	UnknownJobStates(ctx context.Context, ids []string) ([]slurm.JobStatus, error)
 	// FittingIDs returns how many of the ids fit into one request of JobStates.
 	FittingIDs(ids []string) int
-	// NextJobID reads the id that slurmctld gives the next job, 0 if it does not say.
+	// NextJobID reads the id that slurmctld gives the next job, 0 if slurmctld does not report it.
 	NextJobID(ctx context.Context) uint32
 	// AllJobStates reads the states of all jobs and tasks, which may take minutes.
 	AllJobStates(ctx context.Context) ([]slurm.JobStatus, error)
