@@ -49,8 +49,8 @@ type Config struct {
 	RenderAhead time.Duration
 	// MaxScrapes is the maximum number of concurrent scrapes; 0 means no limit.
 	MaxScrapes int
-	// NativeHistograms offers protobuf, which contains them, to servers that prefer it. Some of these read only
-	// the native buckets then.
+	// NativeHistograms offers protobuf, which contains native histograms, to servers that prefer it. Some of these servers
+	// then read only the native buckets.
 	NativeHistograms bool
 	// Demand computes the demand of a snapshot. It may cache results and is called from
 	// several goroutines. If it is nil, the Exporter computes the demand without NodeSets.

@@ -60,7 +60,7 @@ func nodeWordFigure(name, what, word string) tallyFigure[*tally.Nodes] {
 	return tallyFigure[*tally.Nodes]{name, what, func(t *tally.Nodes) float64 { return float64(t.ByWord[word]) }}
 }
 
-// openmetricsNodeStates returns the figures that the cluster and its partitions have in common.
+// openmetricsNodeStates returns the figures that exist for the cluster and for each partition.
 func openmetricsNodeStates(prefix string) []tallyFigure[*tally.Nodes] {
 	return []tallyFigure[*tally.Nodes]{
 		nodeBaseFigure(prefix+"alloc", "Nodes that are allocated", slurm.NodeAllocated),

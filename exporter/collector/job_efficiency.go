@@ -37,7 +37,7 @@ func newEfficiencyCollector(name, help, label string, ownerOf func(*slurm.EndedJ
 	}
 }
 
-// endedJobs counts what jobs that have ended were allocated and have used, by owner. Only one goroutine may call Record.
+// endedJobs counts the allocation and the usage of ended jobs, by owner. Only one goroutine may call Record.
 type endedJobs struct {
 	registry *prometheus.Registry
 	label    string
@@ -47,7 +47,7 @@ type endedJobs struct {
 	unmeasured         *prometheus.CounterVec
 	cpus, memory, gpus resourceUse
 	last               *slurmclient.Snapshot
-	// counted are the runs in the last reading, known the owners with series, and waiting the jobs of owners that are new in that reading.
+	// counted are the runs in the last reading, and known the owners with series. waiting are the jobs of owners that are new in that reading.
 	counted map[endedRun]bool
 	known   map[string]bool
 	waiting []*slurm.EndedJob
@@ -89,8 +89,8 @@ func newEndedJobs(label string, ownerOf func(*slurm.EndedJob) string) *endedJobs
 // UnkillableStepTimeout (60 s) later (slurm.conf(5)).
 const stepRecordDelay = 90 * time.Second
 
-// Record counts the jobs that are new in a reading. Jobs in the first reading of a cluster ended before. The series of a new owner begin
-// at 0, and its jobs count at the next reading: Prometheus sees no increase in the first sample of a series.
+// Record counts the jobs that are new in a reading, except in the first reading of a cluster, whose jobs ended before. The series of a new
+// owner begin at 0, and its jobs count at the next reading: Prometheus sees no increase in the first sample of a series.
 func (o *endedJobs) Record(s *slurmclient.Snapshot) {
 	if !s.EndedJobs.Known || o.last != nil && o.last.EndedJobs.ReadAt.Equal(s.EndedJobs.ReadAt) {
 		return
@@ -124,7 +124,7 @@ func (o *endedJobs) Record(s *slurmclient.Snapshot) {
 	o.last, o.counted = s, counted
 }
 
-// addSeries creates the series of a job at 0, and reports whether there were none.
+// addSeries creates the series of a job at 0, and reports whether they are new.
 func (o *endedJobs) addSeries(j *slurm.EndedJob) bool {
 	owner := o.seriesOf(j)
 	if o.known[owner] {

@@ -11,9 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// JobHistory counts what only a comparison of snapshots shows: how long jobs waited and how they
-// ended. It starts with the first reading of the jobs and processes every snapshot, scraped or
-// not. Only one goroutine may call record.
+// JobHistory counts what only a comparison of snapshots shows: how long jobs waited and how they ended. It starts with
+// the first reading of the jobs and processes every snapshot, scraped or not. Only one goroutine may call Record.
 type JobHistory struct {
 	registry     *prometheus.Registry
 	eligibleWait *prometheus.HistogramVec

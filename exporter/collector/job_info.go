@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// maxJobSeries is how many pairs of a running job and one of its nodes have series at most. A job counts once if its nodes are not
-// known.
+// maxJobSeries is the maximum number of pairs of a running job and one of its nodes that have series. A job counts once if its nodes are
+// unknown.
 const maxJobSeries = 10_000
 
 // jobInfoCollector is opt-in: it has series for each running job.
@@ -71,7 +71,7 @@ func jobInfoCollector() exposition.Collector {
 	}
 }
 
-// jobsWithSeries returns the running jobs with series, by id, and how many have none.
+// jobsWithSeries returns the running jobs with series, by id, and how many jobs have no series.
 func jobsWithSeries(v *tally.View) (shown []*slurm.Job, left int) {
 	if v.JobTotals == nil {
 		return nil, 0

@@ -36,8 +36,8 @@ func userUsageCollector() exposition.Collector {
 	}
 }
 
-// maxOwners is how many owners of one kind have series of their own until the exporter stops. Later ones are summed as
-// tally.RestLabelValue. For the memory of their histograms see maxNativeBuckets.
+// maxOwners is how many owners of one kind have their own series until the exporter stops. Later ones are summed as tally.RestLabelValue.
+// maxNativeBuckets describes the memory of their histograms.
 const maxOwners = 1000
 
 // jobUsage counts the CPU and GPU time of running jobs by their owners. It processes every snapshot, scraped or not. Only one goroutine
@@ -51,7 +51,7 @@ type jobUsage struct {
 // ownerKind are the counters of one kind of owners of jobs.
 type ownerKind struct {
 	label, noun string
-	// ownerOf returns the owner of a job. amounts returns what the jobs of each owner have.
+	// ownerOf returns the owner of a job. amounts returns the resources of each owner's jobs.
 	ownerOf func(j *slurm.Job) string
 	amounts func(t *tally.JobTotals) map[string]*tally.Jobs
 	// hasWaits is whether there is a histogram of waiting times.
@@ -59,7 +59,7 @@ type ownerKind struct {
 
 	cpus, gpus *prometheus.CounterVec
 	startWait  *prometheus.HistogramVec
-	// known are the owners with series, and unknownGPUs those without one of GPU time.
+	// known are the owners with series, and unknownGPUs are the owners without a series of GPU time.
 	known, unknownGPUs map[string]bool
 	// running maps each owner to the resources of its running jobs in the last snapshot.
 	running map[string]tally.Amounts
@@ -144,7 +144,7 @@ func (o *jobUsage) recordWaits(changes []slurmclient.Change[slurm.Job]) {
 	}
 }
 
-// setRunning remembers what the running jobs of each owner have. Series of new owners start at 0.
+// setRunning remembers the resources of each owner's running jobs. Series of new owners start at 0.
 func (k *ownerKind) setRunning(jobs map[string]*tally.Jobs) {
 	k.running = map[string]tally.Amounts{}
 	for owner, t := range jobs {
@@ -186,8 +186,8 @@ func (k *ownerKind) addSeconds(took time.Duration, corrections map[string]second
 	}
 }
 
-// correctionsOf returns, for each owner, by how much more than the jobs of the last snapshot all jobs had in the time that a reading
-// ends.
+// correctionsOf returns, for each owner, how much the usage between two readings exceeds the usage that the jobs of the last snapshot
+// imply.
 func (k *ownerKind) correctionsOf(changes []slurmclient.Change[slurm.Job], now time.Time, took time.Duration) map[string]seconds {
 	out := map[string]seconds{}
 	for _, c := range changes {

@@ -29,7 +29,7 @@ type drain struct {
 	by    string
 }
 
-// The values of the label by: the operator, which drains workers before it deletes them, or anybody else.
+// The values of the label by: the operator, which drains workers before it deletes them, or any other user.
 const (
 	byOperator     = "slurm-operator"
 	byOthers       = "others"

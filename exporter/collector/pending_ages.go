@@ -19,7 +19,7 @@ type pendingAges struct {
 	current  atomic.Pointer[ageCounts]
 }
 
-// ageCounts are the tasks of pending jobs: all, the sum of their ages in seconds, and how many are at most as old as each bucket.
+// ageCounts count the tasks of pending jobs: all, the sum of their ages in seconds, and those not older than each bucket.
 type ageCounts struct {
 	count   uint64
 	sum     float64
@@ -68,7 +68,7 @@ func countAges(jobs []*slurm.Job, now slurm.Time) *ageCounts {
 // Describe implements prometheus.Collector.
 func (o *pendingAges) Describe(to chan<- *prometheus.Desc) { to <- o.desc }
 
-// Collect implements prometheus.Collector. There is no sample before jobs have been read.
+// Collect implements prometheus.Collector. It returns no sample before jobs have been read.
 func (o *pendingAges) Collect(to chan<- prometheus.Metric) {
 	if c := o.current.Load(); c != nil {
 		to <- prometheus.MustNewConstHistogram(o.desc, c.count, c.sum, c.buckets)

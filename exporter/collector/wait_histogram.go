@@ -19,10 +19,9 @@ const nativeBucketFactor = 1.1
 // of them fills every bucket. JobHistory has two for each partition.
 const maxNativeBuckets = 160
 
-// newWaitHistogram returns histograms of waiting times in seconds, with classic and native buckets.
-//
-// They have no NativeHistogramMinResetDuration: client_golang would reset also the classic buckets, the
-// count and the sum, which text shows, and lose the waits since the last scrape.
+// newWaitHistogram returns histograms of waiting times in seconds, with classic and native buckets. They have no
+// NativeHistogramMinResetDuration. With it, client_golang would also reset the classic buckets, the count and the sum,
+// which text shows, and lose the waits since the last scrape.
 func newWaitHistogram(name, help string, labels ...string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: name, Help: help, Buckets: waitBuckets,

@@ -15,10 +15,10 @@ type Section struct {
 	name     string
 	set      Set
 	Families []RenderedFamily
-	// Took is how long rendering took; series is the number of samples.
+	// Took is how long rendering took; Series is the number of samples.
 	Took   time.Duration
 	Series int
-	// Failed is true if rendering panicked; the families are then those rendered before.
+	// Failed is true if rendering panicked; the families are then the earlier ones.
 	Failed bool
 }
 
