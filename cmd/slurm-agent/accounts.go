@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent/accounts"
 )
 
-// newAccountsAgent returns what applies accounts beside slurmdbd, and nil beside another daemon.
+// newAccountsAgent returns the agent that applies accounts, or nil unless it runs beside slurmdbd.
 func (o *options) newAccountsAgent(log *slog.Logger) *configagent.AccountsAgent {
 	if o.daemonName != "slurmdbd" {
 		return nil

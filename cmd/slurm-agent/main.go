@@ -1,6 +1,6 @@
-// Command slurm-agent runs beside slurmctld or slurmdbd, in the same pod, and gives it a changed configuration
+// Command slurm-agent runs beside slurmctld or slurmdbd, in the same pod. It gives the daemon a changed configuration
 // only after a trial has shown that the daemon starts with it. Beside slurmd and sackd it gives them changed keys, and
-// in front of slurmrestd it ends TLS.
+// in front of slurmrestd it terminates TLS.
 package main
 
 import (
@@ -36,8 +36,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit status: 0 after a signal or when it has done what a flag asked for, 1 when it
-// cannot, or when the checked configuration is refused, 2 for invalid flags.
+// run returns the exit status: 0 after a signal or when a flag's command has succeeded, 1 when it fails or the checked
+// configuration is refused, 2 for invalid flags.
 func run(ctx context.Context, args []string) int {
 	o, err := parseFlags(args)
 	if err != nil {
@@ -92,7 +92,8 @@ func (o *options) check(ctx context.Context) error {
 	return nil
 }
 
-// newGuards sets what keeps jobs from harm while slurmctld gets a revision, and returns what decides whether it may.
+// newGuards sets the guards that protect jobs while slurmctld gets a revision, and returns the judge that allows or
+// holds the revision.
 func (o *options) newGuards(log *slog.Logger) inuse.Judge {
 	programs := partition.Programs{Scontrol: o.slurmctld.Scontrol}
 	state := func(name string) string { return filepath.Join(o.stateDir, "slurmtide."+name) }

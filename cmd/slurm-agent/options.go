@@ -225,7 +225,8 @@ func (o *options) apply(judge inuse.Judge) func(context.Context, slurmconf.Effec
 	}
 }
 
-// confirm returns the function that asks the daemon whether it has its configuration, nil if it cannot be asked.
+// confirm returns the function that checks whether the daemon uses its configuration, nil if the daemon cannot be
+// asked.
 func (o *options) confirm() func(context.Context, time.Time) error {
 	if o.daemonName != "slurmctld" {
 		return nil
@@ -252,7 +253,7 @@ func (o *options) checkServes() func(context.Context) error {
 	return o.slurmctld.CheckServes
 }
 
-// isStandby reports whether the slurmctld beside the agent is in standby, nil beside other daemons.
+// isStandby returns the function that reports whether slurmctld is in standby, nil for other daemons.
 func (o *options) isStandby() func(context.Context) bool {
 	if o.daemonName != "slurmctld" {
 		return nil

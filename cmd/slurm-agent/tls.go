@@ -15,7 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/tlsproxy"
 )
 
-// serveTLS ends TLS in front of slurmrestd until the context ends and the connections after it.
+// serveTLS terminates TLS in front of slurmrestd until the context ends and its connections have ended.
 func (o *options) serveTLS(ctx context.Context) error {
 	log := o.log.Logger(os.Stderr).Slog()
 	log.Info("starting", "version", version.Info(), "build", version.BuildContext())

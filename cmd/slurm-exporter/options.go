@@ -108,7 +108,7 @@ func (o *options) check() error {
 // fromEnvironment reports whether the URL comes from SLURM_URL.
 func (o *options) fromEnvironment() bool { return o.server.URL == os.Getenv("SLURM_URL") }
 
-// token returns the source of tokens, or nil if none is needed.
+// token returns the source of tokens, or nil if no token is needed.
 func (o *options) token() (slurmclient.TokenSource, error) {
 	if o.simulate {
 		return slurmclient.TokenFromKey([]byte("a simulated cluster takes any token"), "root", time.Hour, time.Now), nil

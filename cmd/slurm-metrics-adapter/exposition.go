@@ -189,7 +189,7 @@ func clusterLabel(key refs.ClusterKey, taken map[string]bool) string {
 	return key.String() + " (" + key.Kind + ")"
 }
 
-// routes returns the HTTP handler. settled returns why the pages are not complete yet.
+// routes returns the HTTP handler. settled returns the reason why the pages are not complete yet.
 func (e *exposition) routes(settled func() error) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+e.path, e.union.Metrics(metricset.Native))

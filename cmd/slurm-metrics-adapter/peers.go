@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// peersTimeout is how long a watch that began at another replica waits for what that replica has shown.
+	// peersTimeout is how long a watch that began at another replica waits for the objects that the replica has shown.
 	peersTimeout = 5 * time.Second
 	// maxPeerResponse is the maximum size of a response of a replica, in bytes. A record takes about 40 bytes.
 	maxPeerResponse = 256 << 20

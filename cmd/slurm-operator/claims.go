@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/kube"
 )
 
-// addClaims adds what keeps the reconcilers out of namespaces that another slurm-operator manages.
+// addClaims adds the guard that keeps the reconcilers out of namespaces that another slurm-operator manages.
 func addClaims(mgr ctrl.Manager, o *options) (kube.Guard, error) {
 	scheme := runtime.NewScheme()
 	if err := coordinationv1.AddToScheme(scheme); err != nil {

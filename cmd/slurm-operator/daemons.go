@@ -22,7 +22,7 @@ type setupper interface {
 	SetupWithManager(mgr ctrl.Manager, guard kube.Guard) error
 }
 
-// rotationLookup returns the lookup of live Slurm clusters for the rotation of keys. slurms is nil if none is read.
+// rotationLookup returns the lookup of live Slurm clusters for the rotation of keys. slurms is nil if no cluster is read.
 func rotationLookup(slurms *slurmclients.Clusters) func(refs.ClusterKey) rotation.SlurmCluster {
 	return func(k refs.ClusterKey) rotation.SlurmCluster {
 		if slurms == nil {
@@ -35,8 +35,7 @@ func rotationLookup(slurms *slurmclients.Clusters) func(refs.ClusterKey) rotatio
 	}
 }
 
-// addDaemonReconcilers adds the enabled reconcilers of the kinds that stand for daemons of Slurm. slurms is nil if none is
-// read.
+// addDaemonReconcilers adds the enabled reconcilers of the kinds that stand for daemons of Slurm. slurms is nil if no cluster is read.
 func addDaemonReconcilers(mgr ctrl.Manager, guard kube.Guard, o *options, slurms *slurmclients.Clusters) error {
 	c, uncached, recorder := mgr.GetClient(), mgr.GetAPIReader(), newRecorder(mgr)
 	usesIPv6 := o.usesIPv6(os.Getenv("POD_IP"))

@@ -44,7 +44,7 @@ func TestInvalidFlags(t *testing.T) {
 	}
 }
 
-// agentImage is the flag without which the operator runs no slurmctld and no slurmdbd.
+// agentImage is a flag that the operator needs to run slurmctld and slurmdbd.
 const agentImage = "--controller.agent-image=agent:1"
 
 func TestTheFamilyOfServicesIsThatOfThePod(t *testing.T) {

@@ -36,8 +36,8 @@ const (
 // maxBytes is more than the metrics of 100,000 jobs and 10,000 nodes.
 const maxBytes = 64 << 20
 
-// Run waits until the metrics at a URL are answered and no Slurm cluster in them is down. It returns the exit status: 0 if
-// they are, 1 if they are not in time, 2 for invalid flags.
+// Run waits until the metrics at a URL can be read and show no Slurm cluster that is down. It returns the exit status: 0 if this succeeds,
+// 1 if it does not in time, 2 for invalid flags.
 func Run(ctx context.Context, programName string, args []string, out io.Writer) int {
 	program, url, timeout := newProgram(programName)
 	err := program.Parse(args, out)
@@ -123,7 +123,7 @@ func requestMetrics(ctx context.Context, client *http.Client, url string) (strin
 	return fmt.Sprintf("%s answers; Slurm clusters that answer: %d", url, up), nil
 }
 
-// countClusters returns how many Slurm clusters are up, and those that are not.
+// countClusters returns how many Slurm clusters are up, and the names of the clusters that are down.
 func countClusters(family *dto.MetricFamily) (up int, down []string) {
 	for _, m := range family.GetMetric() {
 		if m.GetGauge().GetValue() != 0 {

@@ -47,7 +47,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestItWaits: a program that starts, or has not read Slurm yet, is asked again.
+// TestItWaits: the command repeats its request while a program starts, or has not read Slurm yet.
 func TestItWaits(t *testing.T) {
 	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -36,8 +36,8 @@ func (c *choice[S]) String() string { return string(*c.target) }
 // Type implements pflag.Value.
 func (c *choice[S]) Type() string { return "string" }
 
-// ListVar declares a flag whose value is a list of nouns, separated by commas. The flag may be
-// repeated. Empty names and duplicates are dropped. Without allowed names, all are.
+// ListVar declares a flag whose value is a list of nouns, separated by commas. The flag may be repeated. Empty names
+// and duplicates are dropped. If allowed is empty, every name is allowed.
 func ListVar[S ~string](set *pflag.FlagSet, target *[]S, name, noun, usage string, allowed ...S) {
 	set.Var(&list[S]{target, noun, allowed}, name, usage)
 }

@@ -77,7 +77,7 @@ func TestWatchHintsThatSlurmdbdIsNotServed(t *testing.T) {
 	}
 }
 
-// A token that slurmctld accepts and whose user may not look is not a bad token.
+// slurmctld accepts the token, but the user lacks the right: the hint must not blame the token.
 func TestWatchHintsThatPrivateDataHidesNodes(t *testing.T) {
 	var out bytes.Buffer
 	w := newWatcher(lines.New(&out, "info", "logfmt"))

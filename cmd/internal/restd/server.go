@@ -133,8 +133,8 @@ type Polling struct {
 	JobsReader   string
 }
 
-// AddFlags adds the flags of how slurmrestd is read. each is "slurmrestd", or "each slurmrestd" for a
-// program that reads several.
+// AddFlags adds the flags for reading slurmrestd. each is "slurmrestd", or "each slurmrestd" for a program that reads
+// several.
 func (p *Polling) AddFlags(set *pflag.FlagSet, each string) {
 	set.DurationVar(&p.Lifetime, "slurm.jwt-lifetime", 30*time.Minute,
 		"Lifetime of minted tokens. They are renewed before they expire.")
@@ -154,7 +154,7 @@ func (p *Polling) AddSlowFlag(set *pflag.FlagSet) {
 	set.DurationVar(&p.Slow, "slurm.slow-poll-interval", 5*time.Minute, "Interval between polls of shares and QOS.")
 }
 
-// Check returns an error if an interval or the timeout is shorter than least, or the lifetime than a
+// Check returns an error if an interval or the timeout is shorter than least, or if the lifetime is shorter than a
 // minute.
 func (p *Polling) Check(least time.Duration) error {
 	switch {

@@ -1,4 +1,4 @@
-// Package telemetry has what the programs share that serve Slurm's metrics to Prometheus.
+// Package telemetry contains the shared code of the programs that serve Slurm's metrics to Prometheus.
 package telemetry
 
 import (
