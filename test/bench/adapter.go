@@ -20,11 +20,11 @@ import (
 
 const (
 	hpaCount = 500
-	// syncRounds is how many syncs of all the HPAs are measured; each has its time.
+	// syncRounds is how many syncs of all the HPAs are measured.
 	syncRounds = 3
 )
 
-// benchAdapter asks the adapter what 500 HPAs ask, at the full size of a cluster.
+// benchAdapter sends the queries of 500 HPAs to the adapter, for a cluster of the full size.
 func benchAdapter(ctx context.Context) ([]figure, error) {
 	if missing := realkube.MissingRequirement(); missing != "" {
 		return nil, errors.New(missing)
@@ -100,8 +100,8 @@ type queryLoad struct {
 	// queries are the times of HPA queries in ms, and liveness the times of empty requests to the same server. Both are
 	// sorted.
 	queries, liveness []float64
-	// cpuSeconds is the adapter's processor time in seconds, and requests how many slurmrestd
-	// received, during the HPA queries.
+	// cpuSeconds is the adapter's processor time in seconds, and requests is how many requests slurmrestd received, during
+	// the HPA queries.
 	cpuSeconds, requests float64
 }
 
@@ -136,7 +136,7 @@ func (a *metricsClient) measureLoad(ctx context.Context, server *process, pid in
 // coresSharedBy names the programs that share the cores while queries are measured.
 const coresSharedBy = "for the adapter, the asking client, the API server, etcd and the simulated slurmrestd (nice 19)"
 
-// queryAllHPAs asks once for every HPA in a sync, evenly, and adds the times in ms.
+// queryAllHPAs sends one query for every HPA, evenly spread over a sync, and adds the times in ms.
 func (a *metricsClient) queryAllHPAs(ctx context.Context, ask func(ctx context.Context, hpa int) error,
 	took []float64) ([]float64, error) {
 	tick := time.NewTicker(hpaSync / hpaCount)
@@ -181,7 +181,7 @@ spec: {clusterRef: {name: large}, replicas: 0, maxReplicas: 50, slurmd: {image: 
 
 func nodeSetName(i int) string { return fmt.Sprintf("set%03d", i) }
 
-// metricsClient asks the adapter as the API server does, with the rights to read metrics.
+// metricsClient queries the adapter as the API server does, with the rights to read metrics.
 type metricsClient struct {
 	http  *http.Client
 	url   string
@@ -253,7 +253,7 @@ func (a *metricsClient) awaitFirstAnswer(ctx context.Context) error {
 	return err
 }
 
-// cpuOf is the processor time of a process in seconds, 0 if it cannot be read.
+// cpuOf returns the processor time of a process in seconds, 0 if it cannot be read.
 func cpuOf(pid int) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

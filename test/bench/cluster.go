@@ -73,7 +73,8 @@ stringData: {slurm.key: k, jwt.key: k, password: p, sssd.conf: "[sssd]"}
 `)
 }
 
-// startAgents answers for the agents of all pods: each has applied the configuration that its pod is annotated with.
+// startAgents answers for the agents of all pods. Each reports that it has applied the configuration in its pod's
+// annotation.
 func (s *operatorEnv) startAgents(ctx context.Context) error {
 	s.kubelets.useLoopback.Store(true)
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("0.0.0.0:%d", names.SlurmAgentPort))
@@ -150,7 +151,8 @@ type clusterRun struct {
 	writes  writeCounts
 }
 
-// timeClusters applies the clusters with numbers from first to before end, and waits until all are up.
+// timeClusters applies the clusters with the numbers from first up to, but not including, end. It waits until all are
+// up.
 func (s *operatorEnv) timeClusters(ctx context.Context, first, end int) (r clusterRun, err error) {
 	var manifests strings.Builder
 	for i := first; i < end; i++ {

@@ -78,8 +78,8 @@ var unlikeQueues = []struct {
 // unlikeRuns is how often the demand of an unlike queue is computed.
 const unlikeRuns = 5
 
-// timeUnlikeQueue returns the median time in seconds that Compute takes for the pending jobs of the snapshot when each requests another
-// amount of memory in one partition and, if asked, excludes 51 workers.
+// timeUnlikeQueue returns the median time in seconds that Compute takes for the snapshot's pending jobs. Each job requests a different
+// amount of memory in one partition. With excludes, it also excludes 51 workers.
 func timeUnlikeQueue(s *slurmclient.Snapshot, poolCount int, excludes bool) (float64, error) {
 	var jobs []*slurm.Job
 	part := s.Partitions.Value[0].Name

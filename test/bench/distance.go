@@ -35,8 +35,8 @@ var distantJobs = func() int {
 	return 100_000
 }()
 
-// benchDistance measures how old the jobs become that a distant slurmrestd reports, with the cache's default periods. near is the same
-// link without a delay, so that it shows what the processors limit.
+// benchDistance measures the age of the jobs that a distant slurmrestd reports, with the cache's default periods. near is the same link
+// without a delay, which shows the processors' limit.
 func benchDistance(ctx context.Context) ([]figure, error) {
 	if missing := realslurm.MissingRequirement(); missing != "" {
 		return nil, errors.New(missing)
@@ -150,7 +150,7 @@ func (d *distanceBench) measure(ctx context.Context, delay time.Duration) (out d
 	}
 	known := time.Now()
 	out.first = known.Sub(begin).Seconds()
-	// The jobs are as old as the first poll took until the next one has ended.
+	// Until the second poll has ended, the jobs are as old as the start of the first one.
 	if err := s.await(ctx, func(p slurmclient.Poll) bool { return p.AsOf().After(known) }); err != nil {
 		return out, err
 	}
@@ -192,7 +192,7 @@ func (d *distanceBench) changeJobs(ctx context.Context, s *ageSampler) error {
 type ageSampler struct {
 	cache *slurmclient.Cache
 	delay time.Duration
-	// age is the greatest age, and refused how long the jobs were older than an adapter accepts. polls is how long each poll took.
+	// age is the greatest age. refused is how long the jobs were older than an adapter accepts. polls is how long each poll took.
 	age, refused time.Duration
 	polls        []float64
 	last         time.Time // when the last poll began
@@ -200,7 +200,7 @@ type ageSampler struct {
 
 func (s *ageSampler) reset() { s.age, s.refused, s.polls = 0, 0, nil }
 
-// await samples until the poll of the jobs is as wanted, for a quarter of an hour at most.
+// await samples until the poll of the jobs meets a condition, for a quarter of an hour at most.
 func (s *ageSampler) await(ctx context.Context, isWanted func(slurmclient.Poll) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()

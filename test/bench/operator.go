@@ -26,8 +26,8 @@ const (
 // settleTime is long enough for the operator to write the results of a poll of Slurm.
 const settleTime = 2 * slurmclient.DefaultPeriod
 
-// benchOperator scales a NodeSet and a Deployment from zero to 1,000 pods and back on
-// the same fake kubelets, and counts what the operator asks of Kubernetes and Slurm.
+// benchOperator scales a NodeSet and a Deployment from zero to 1,000 pods and back on the same fake kubelets. It counts
+// the operator's requests to Kubernetes and Slurm.
 func benchOperator(ctx context.Context) ([]figure, error) {
 	if missing := realkube.MissingRequirement(); missing != "" {
 		return nil, errors.New(missing)
@@ -91,8 +91,8 @@ type operatorRun struct {
 	// is FUTURE again.
 	// served is a Deployment behind a headless Service, as workers are.
 	deploymentUp, deploymentDown, servedUp, up, down, recordsFuture float64
-	// What the operator wrote to Kubernetes and asked of slurmrestd, until all of it had
-	// settled; cpu is its processor time on the way up.
+	// The operator's writes to Kubernetes and requests to slurmrestd, until all of them had settled; cpu is its processor
+	// time on the way up.
 	writesUp, writesDown writeCounts
 	slurmUp, slurmDown   int
 	cpuUp, cpuDown       float64

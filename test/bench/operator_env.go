@@ -22,8 +22,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
-// The rate that the operator, the controller manager and the scheduler may each ask
-// Kubernetes at: more than they manage here.
+// The request rate to Kubernetes of the operator, the controller manager and the scheduler: more than each of them
+// reaches here.
 const benchQPS, benchBurst = "2000", "4000"
 
 // operatorEnv is a Kubernetes cluster with fake kubelets, a simulated Slurm, and the operator.
@@ -167,7 +167,7 @@ func (s *operatorEnv) unregister(pod *corev1.Pod) {
 	}
 }
 
-// slurmNodeOf is the name by which a pod's slurmd registers, empty for other pods.
+// slurmNodeOf returns the name by which a pod's slurmd registers, empty for other pods.
 func slurmNodeOf(pod *corev1.Pod) string {
 	if pod.Labels["app.kubernetes.io/name"] != "slurmd" {
 		return ""
@@ -211,7 +211,7 @@ func (s *operatorEnv) startOperator(ctx context.Context) error {
 	return nil
 }
 
-// operatorKubeconfig returns the kubeconfig of a service account, as in a pod: the API server gives
+// operatorKubeconfig returns the kubeconfig of a service account, as in a pod, because the API server gives
 // administrators a higher priority. The benchmark does not measure authorization.
 func (s *operatorEnv) operatorKubeconfig(ctx context.Context) (string, error) {
 	const account = "bench:slurm-operator"

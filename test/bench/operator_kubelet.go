@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// The machines that the fake kubelets have, and how many pods they see to at a time.
+// The number of fake Kubernetes nodes, and how many pods the fake kubelets process at a time.
 const (
 	kubeNodeCount  = 25
 	kubeletWorkers = 32
@@ -38,8 +38,8 @@ type kubelets struct {
 	running        sync.Map    // pods by UID that the informer may not show as running yet
 }
 
-// startKubelets makes the Kubernetes nodes and sees to their pods until ctx ends. The
-// returned function waits for that end.
+// startKubelets creates the Kubernetes nodes and runs their pods until ctx ends. The returned function waits until it
+// has stopped.
 func startKubelets(ctx context.Context, client kubernetes.Interface, started, ended func(*corev1.Pod)) (
 	*kubelets, func(), error) {
 	if err := createKubeNodes(ctx, client); err != nil {

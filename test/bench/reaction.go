@@ -18,8 +18,8 @@ const (
 	reactionCount = 10
 	// hpaSync is the stock period of the HPA controller.
 	hpaSync = 15 * time.Second
-	// What the usual chain waits for at the most: Prometheus' scrape interval and KEDA's
-	// polling interval, as their charts set them.
+	// The longest waits of the usual chain: Prometheus' scrape interval and KEDA's polling interval, as their charts set
+	// them.
 	scrapeInterval, kedaInterval = 30 * time.Second, 30 * time.Second
 )
 
@@ -55,8 +55,8 @@ func benchReaction(ctx context.Context) ([]figure, error) {
 	}, nil
 }
 
-// measureReactions submits a job that needs one node more, again and again, at moments that are spread
-// evenly over the time between two syncs: the one before ends with a sync.
+// measureReactions repeatedly submits a job that needs one more node. The moments are spread evenly over the time
+// between two syncs; each measurement begins after a sync.
 func measureReactions(ctx context.Context, l *loop.Loop) ([]float64, error) {
 	if err := l.ApplyHPA(ctx, "required-nodes"); err != nil {
 		return nil, err

@@ -13,8 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 
-// The size of the queue that slurmrestd reports, and how many of its records change between two
-// polls.
+// The size of the queue that slurmrestd reports, and how many of its records change between two polls.
 const (
 	queueSize      = 20_000
 	changesPerPoll = queueSize / 100
@@ -62,8 +61,7 @@ func benchRestd(ctx context.Context) ([]figure, error) {
 	}, nil
 }
 
-// fillQueue submits a held array and splits its tasks into records of their own: an
-// update of a part of an array does.
+// fillQueue submits a held array and splits its tasks into their own records, by updating a part of the array.
 func fillQueue(ctx context.Context, cluster *realslurm.Cluster) (array string, err error) {
 	out, err := cluster.Run(ctx, "", "sbatch", "--parsable", "-H", "-o", "/dev/null",
 		fmt.Sprintf("--array=1-%d", queueSize+1), "--wrap", "sleep 1")
@@ -83,12 +81,11 @@ type restdPolls struct {
 	cancelled int
 }
 
-// restdUse is slurmrestd's CPU for a poll in seconds, its memory in MB after the
-// first poll, and the most after any later one.
+// restdUse is slurmrestd's CPU time for a poll in seconds, its memory in MB after the first poll, and the maximum after
+// later ones.
 type restdUse struct{ cpu, firstRSS, rss float64 }
 
-// measure polls with a reader from a fresh slurmrestd. The first poll, from
-// nothing, is not counted.
+// measure polls with a reader from a fresh slurmrestd. It does not count the first poll.
 func (p *restdPolls) measure(ctx context.Context, reader slurmclient.JobsReader, polls int) (use restdUse, err error) {
 	if err := p.cluster.Restart(ctx, restdDaemon); err != nil {
 		return use, err
@@ -167,7 +164,7 @@ func pauseBetweenPolls(ctx context.Context) error {
 	}
 }
 
-// awaitFirstPoll polls until there is a reading: slurmrestd may still be starting.
+// awaitFirstPoll polls until a poll succeeds, because slurmrestd may still be starting.
 func (p *restdPolls) awaitFirstPoll(ctx context.Context, cache *slurmclient.Cache) error {
 	for range 10 {
 		err := cache.Refresh(ctx, slurmclient.Jobs)
@@ -183,7 +180,7 @@ func (p *restdPolls) awaitFirstPoll(ctx context.Context, cache *slurmclient.Cach
 	return errors.New("slurmrestd does not answer")
 }
 
-// cancelTasks cancels the next tasks: records whose state differs, as when jobs end.
+// cancelTasks cancels the next tasks, which changes their state as when jobs end.
 func (p *restdPolls) cancelTasks(ctx context.Context) error {
 	_, err := p.cluster.Run(ctx, "", "scancel",
 		fmt.Sprintf("%s_[%d-%d]", p.array, p.cancelled+1, p.cancelled+changesPerPoll))

@@ -26,8 +26,8 @@ const (
 	totalJobs  = 100_000
 )
 
-// serveSlurmrestd is a simulated slurmrestd with that many nodes and jobs, in the shape that
-// was recorded of the newest version. With "living" it keeps running its jobs.
+// serveSlurmrestd serves a simulated slurmrestd with the given number of nodes and jobs, in the recorded format of the
+// newest version. With "living" it keeps running its jobs.
 func serveSlurmrestd(ctx context.Context, args []string) error {
 	jobCount, err := strconv.Atoi(args[0])
 	if err != nil {

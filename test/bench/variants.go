@@ -18,8 +18,8 @@ import (
 	api "github.com/slurmtide/slurmtide/slurmclient/api/v0045"
 )
 
-// variants read the lists of jobs and nodes: ours, through the generated structs,
-// and scans that keep nothing.
+// variants read the lists of jobs and nodes in three ways: ours, through the generated structs, and by scans that keep
+// nothing.
 var variants = []struct {
 	name    string
 	prepare func(url string) (pollFunc, error)

@@ -27,7 +27,7 @@ func Listen(ctx context.Context, target string, delay time.Duration) (address st
 	return listener.Addr().String(), nil
 }
 
-// acceptConnections connects each connection with the target until the listener is closed.
+// acceptConnections connects each connection to the target until the listener is closed.
 func acceptConnections(ctx context.Context, listener net.Listener, network, target string, delay time.Duration) {
 	for {
 		near, err := listener.Accept()
@@ -38,7 +38,7 @@ func acceptConnections(ctx context.Context, listener net.Listener, network, targ
 	}
 }
 
-// forwardConnection connects a connection with the target until one of them or the context ends.
+// forwardConnection connects a connection to the target until one of them or the context ends.
 func forwardConnection(ctx context.Context, near net.Conn, network, target string, delay time.Duration) {
 	var dialer net.Dialer
 	far, err := dialer.DialContext(ctx, network, target)

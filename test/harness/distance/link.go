@@ -26,9 +26,9 @@ const (
 	maxPacket  = 1 << 16
 )
 
-// Connect makes a network namespace and connects it with this one by two TUN devices, until the context ends. Packets between them
-// arrive after the delay, also those that open connections. In the namespace, a proxy listens in front of a server on a unix socket.
-// Connect returns its address. It stands in for netem(8), which needs a kernel module. Only one link exists at a time.
+// Connect creates a network namespace and connects it to the current one by two TUN devices, until the context ends. All packets between
+// them arrive after the delay, including packets that open connections. In the namespace, a proxy listens in front of a server on a unix
+// socket. Connect returns the proxy's address. It replaces netem(8), which needs a kernel module. Only one link exists at a time.
 func Connect(ctx context.Context, socket string, delay time.Duration) (address string, err error) {
 	near, err := openDevice(ctx, nearDevice, nearAddress, farAddress)
 	if err != nil {

@@ -35,14 +35,13 @@ type Proxy struct {
 type Fault struct {
 	// Refused requests are answered with HTTP 500 and not forwarded.
 	Refused bool
-	// AnswerLost requests are forwarded, but the connection is closed without the answer.
+	// AnswerLost requests are forwarded, but the connection is closed before the answer.
 	AnswerLost bool
-	// After is called after the request was forwarded or refused; nil for none.
+	// After is called after the request was forwarded or refused; it may be nil.
 	After func()
 }
 
-// New starts a proxy at an address without port, in front of the server that transport reaches at
-// target.
+// New starts a proxy at an address without port. It forwards to the server at target, by transport.
 func New(address, target string, transport http.RoundTripper) (*Proxy, error) {
 	to, err := url.Parse(target)
 	if err != nil {
@@ -64,7 +63,7 @@ func New(address, target string, transport http.RoundTripper) (*Proxy, error) {
 	return g, nil
 }
 
-// HideNode removes a node from lists of Slurm nodes; empty for none.
+// HideNode removes a node from lists of Slurm nodes; an empty name removes none.
 func (g *Proxy) HideNode(name string) { g.hiddenNode.Store(&name) }
 
 // removeHidden removes the hidden node from an answer that lists nodes.
@@ -122,8 +121,7 @@ func (g *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// IsWrite reports whether a request changes something that lasts, which excludes events, leases and
-// reviews.
+// IsWrite reports whether a request changes lasting data, which excludes events, leases and reviews.
 func IsWrite(r *http.Request) bool {
 	passing := []string{"/events", "/leases", "reviews"}
 	return r.Method != http.MethodGet &&

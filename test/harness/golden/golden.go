@@ -1,5 +1,5 @@
-// Package golden compares what tests get with files in testdata. The flag -update of a test that uses it rewrites
-// them.
+// Package golden compares test results with files in testdata. A test that uses it has the flag -update, which rewrites
+// the files.
 package golden
 
 import (

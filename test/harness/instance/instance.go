@@ -41,8 +41,8 @@ func Prepare(kind string) (Instance, error) {
 	return Instance{Dir: filepath.Join(temp, "c"), kind: kind, scripts: scripts, tempDir: temp}, nil
 }
 
-// Up starts the cluster and returns the variables that the script wrote, such as addresses. The cluster
-// ends at Close, or with this process, so that it does not outlive a test that is killed.
+// Up starts the cluster and returns the variables that the script wrote, such as addresses. The cluster ends at Close,
+// or with this process, so it does not outlive a killed test.
 func (i *Instance) Up(ctx context.Context, flags ...string) (map[string]string, error) {
 	return i.up(ctx, os.Getpid(), flags)
 }

@@ -21,12 +21,12 @@ import (
 
 // Config describes a host.
 type Config struct {
-	// Name is its host name, which no other host of the cluster has, and Number the last part of its address.
+	// Name is the host's name, unique in the cluster. Number is the last part of its address.
 	Name   string
 	Number int
 	// Image is an image of Debian's packages, such as slurmd:26.05, whose files the host has.
 	Image string
-	// Unpeered hosts reach the Kubernetes node, and neither pods nor Services by their own addresses.
+	// Unpeered hosts reach the Kubernetes node, but not pods or Services by their own addresses.
 	Unpeered bool
 	// Names are addresses by name, for /etc/hosts. The host has no DNS.
 	Names map[string]string

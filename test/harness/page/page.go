@@ -16,8 +16,8 @@ import (
 	"github.com/slurmtide/slurmtide/tools/docs"
 )
 
-// StandIn replaces a text of the page's commands and manifests that only holds elsewhere, such as the address of a
-// server on the internet. Why is the reason, for the reader of the test.
+// StandIn replaces a text of the page's commands and manifests that is only valid elsewhere, such as the address of a server on the
+// internet. Why is the reason, for the reader of the test.
 type StandIn struct{ Text, With, Why string }
 
 // blockTimeout is the time limit of a block.
@@ -39,8 +39,8 @@ type Page struct {
 	begin  time.Time
 }
 
-// Open reads a page of the repository and copies the repository. The commands run as the administrator of the cluster. It fails the
-// test unless the page names it for each of its blocks.
+// Open reads a page of the repository and copies the repository. The commands run as the administrator of the cluster. Open fails the test
+// if a block of the page does not name this test.
 func Open(t *testing.T, kube *realkube.Cluster, name string, standIns ...StandIn) *Page {
 	t.Helper()
 	root, err := process.FindModuleRoot()

@@ -32,8 +32,8 @@ func OpenPIDNamespace(pid int) (*PIDNamespace, error) {
 // Close lets the namespace go.
 func (n *PIDNamespace) Close() error { return n.file.Close() }
 
-// Programs returns the names of the programs that run in the namespace. Processes that have ended and wait for their
-// parent to notice (zombies) do not run.
+// Programs returns the names of the programs that run in the namespace. Zombies, which have ended and wait for their
+// parent to notice, do not count.
 func (n *PIDNamespace) Programs(t testing.TB) []string {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/ns/pid")

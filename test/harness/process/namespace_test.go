@@ -30,7 +30,7 @@ func TestZombiesDoNotRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The child ends when its parent has become a program that never waits for it.
+	// The child ends after its parent has become a program that never waits for it.
 	parent := exec.Command("sh", "-c",
 		`exec 3<&0; (read -r _ <&3; exec ./has-ended) & echo $!; exec "./waits (a) b" 600`)
 	parent.Dir = folder

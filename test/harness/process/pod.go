@@ -11,8 +11,7 @@ import (
 // nameLimit is how much of its name a process shows (proc_pid_comm(5)).
 const nameLimit = 15
 
-// FindInPod finds the process of a program in the cgroup of a pod. The processes of a Kubernetes node of ours are processes of
-// this machine.
+// FindInPod finds the process of a program in the cgroup of a pod. The processes of our Kubernetes nodes are processes of this machine.
 func FindInPod(podUID, program string) (int, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {
