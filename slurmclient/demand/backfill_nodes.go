@@ -28,8 +28,8 @@ func (s *simRun) keepNodesFor(t attempt) {
 	}
 }
 
-// keepPlannedNodes reserves the nodes on which backfill plans a job that requires busy nodes by name:
-// new workers do not help it, so that the plan stands, and jobs of lower priority need other nodes.
+// keepPlannedNodes reserves the nodes on which backfill plans a job that requires busy nodes by name. New workers do
+// not help this job, so the plan stands, and jobs of lower priority need other nodes.
 func (s *simRun) keepPlannedNodes(t attempt) {
 	if len(t.request.RequiredNodes) == 0 {
 		return
@@ -50,10 +50,9 @@ func (s *simRun) keepPlannedNodes(t attempt) {
 	}
 }
 
-// keepNodesOfPlan reserves the nodes that backfill will plan, for a job that slurmctld has not
-// planned yet because the nodes do not exist: those that the job gets when the jobs on its required
-// nodes have ended. Backfill removes running jobs until the job fits, and selects from the nodes
-// that are free then.
+// keepNodesOfPlan reserves nodes for a job that slurmctld has not planned yet because the nodes do not exist. These are
+// the nodes that the job gets when the jobs on its required nodes have ended. Backfill removes running jobs until the
+// job fits, and selects from the nodes that are free then.
 func (s *simRun) keepNodesOfPlan(t attempt) {
 	later := s.clone()
 	ended := false

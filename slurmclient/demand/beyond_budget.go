@@ -68,7 +68,7 @@ func (p *planner) guessSource(r *request, part int) (placement, int, model.Misfi
 	return how, first, model.MisfitNone
 }
 
-// knownSourcesFor is sourcesFor, but compares no more constraints with sources once these comparisons take too long as well.
+// knownSourcesFor is sourcesFor, but stops comparing constraints with sources once these comparisons exceed the reserve, too.
 func (p *planner) knownSourcesFor(r *request, part int) (some []int, all bool) {
 	if r.filter != nil && p.work.isExhausted() {
 		some := r.filter.sources[part]
@@ -123,7 +123,7 @@ func guessShapes(r *request, sources []model.NodeSource, some []int, all bool) (
 	return out
 }
 
-// misfitOnLargest returns why the jobs cannot run on any nodes of the partition. MisfitNone does not mean that they can.
+// misfitOnLargest returns the reason why the jobs cannot run on any node of the partition. They may be unable to run even with MisfitNone.
 func (p *planner) misfitOnLargest(r *request, part int) model.Misfit {
 	on := p.largestNodesOf(part)
 	v := make(model.Amounts, model.AmountGRES+len(p.GresNames))
@@ -195,14 +195,14 @@ func (b *packer) roomOfNewNodes(p *model.PoolState) poolAmounts {
 	return b.scratch
 }
 
-// setNeedOfNewNodes sets that a job of the request needs new nodes, as many as in the pool to which it is assigned.
+// setNeedOfNewNodes sets the need of a job to new nodes only, as many as in the job's assigned pool.
 func (b *packer) setNeedOfNewNodes(need poolAmounts, r *request) {
 	copy(need, b.anyRoom)
 	need[len(need)-1] = max(1, r.minNodes(r.Tasks))
 }
 
-// givesUp reports whether the request moves on to no other pool, given how many pools had no room for it. The packer tries all pools
-// unless it is coarse.
+// givesUp reports whether the request stops trying other pools, after the given number of pools without room for it. The packer tries all
+// pools unless it is coarse.
 func (b *packer) givesUp(r *request, full int) bool {
 	if !b.isCoarse() {
 		return false

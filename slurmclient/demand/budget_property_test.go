@@ -13,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand/demandtest"
 )
 
-// forSmallBudgets runs a check on random clusters and pools with a work budget that ends anywhere in the computation.
+// forSmallBudgets runs a check on random clusters and pools. The work budget ends at any point of the computation.
 func forSmallBudgets(t *testing.T, check func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool, steps int)) {
 	t.Helper()
 	forRandomPools(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool) {
@@ -89,7 +89,7 @@ func TestTheOrderOfTheInputChangesNothingBeyondTheBudget(t *testing.T) {
 	})
 }
 
-// No worker that exists and is needed, or could be needed, is removed because of the budget. No eligible job is lost.
+// The budget removes no existing worker that is or could be needed, and no eligible job is lost.
 func TestTheBudgetRemovesNoWorkerAndLosesNoJob(t *testing.T) {
 	less, pending := 0, 0
 	forSmallBudgets(t, func(t *testing.T, _ *rand.Rand, s *slurmclient.Snapshot, pools []demand.Pool, steps int) {

@@ -31,7 +31,7 @@ func (p *planner) countDeviations() {
 	}
 }
 
-// addDeviations counts the jobs of the group of which the estimate leaves something out.
+// addDeviations counts the jobs of the group whose estimate is incomplete.
 func (p *planner) addDeviations(to *model.DeviationCounts, g *model.JobGroup) {
 	to.Add(g.Deviations, g.Jobs)
 	to.Add(model.IsLimited, g.Unmodelled)

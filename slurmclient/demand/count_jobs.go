@@ -72,7 +72,7 @@ type listTotals struct {
 	pools          []int
 	byClass        map[pending.Class]uint64
 	model.JobGroup // inexact and submitted are the totals
-	// refused are the jobs that can run nowhere and are beyond the budget, by the reason why.
+	// refused are the jobs that can run nowhere and are beyond the budget, by reason.
 	refused map[model.Misfit]model.JobGroup
 }
 
@@ -125,8 +125,7 @@ func (p *planner) addTotals(a *listTotals) {
 	}
 }
 
-// refuseInPool counts a request that can run nowhere in a pool that serves its partitions, with the
-// reason why it cannot run there.
+// refuseInPool counts a request that can run nowhere in a pool that serves its partitions, with the pool's reason.
 func (p *planner) refuseInPool(at int, r *request) {
 	worst := model.MisfitNone
 	for _, i := range r.partitions {
@@ -161,7 +160,7 @@ func (p *planner) sourcesOfPool(partition, pool int) []int {
 	return p.poolSources[partition][pool]
 }
 
-// addRequest counts the jobs of a request in a partition, by what keeps them from running there.
+// addRequest counts the jobs of a request in a partition, by the reason why they cannot run there.
 func addRequest(pt *model.PartitionState, r *request, f model.Misfit) {
 	switch f {
 	case model.MisfitNone:

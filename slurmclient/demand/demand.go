@@ -10,32 +10,28 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Compute returns the demand of a snapshot. It is pure and total, and does not write to the
-// snapshot.
+// Compute returns the demand of a snapshot. It is pure and total, and does not write to the snapshot.
 //
-// pools are the NodeSets to scale; their order does not affect the result. Where pools serve a
-// partition, its PendingNodes are new workers of these pools. A pool describes its nodes even at
-// zero workers, so Partitions can differ from the result without pools.
+// pools are the NodeSets to scale; their order does not affect the result. If pools serve a partition, its PendingNodes are new workers of
+// these pools. A pool describes its nodes even at zero workers, so Partitions can differ from the result without pools.
 //
-// now is the caller's clock. The times of jobs are from slurmctld's clock, which can differ, so
-// they are compared with an estimate of slurmctld's clock at now.
+// now is the caller's clock. The times of jobs are from slurmctld's clock, which can differ, so they are compared with an estimate of
+// slurmctld's clock at now.
 //
-// Nodes and jobs are not read at the same moment. A job that started in between counts once: either
-// on the node where it runs, though the node still looks idle, or as a pending job, where the node
-// has work that the job list does not show yet (Snapshot.BusySinceJobs).
+// Nodes and jobs are not read at the same moment. A job that started in between counts once. It counts on the node where it runs, even if
+// the node still looks idle. Or it counts as a pending job, if the node has work that the job list does not show yet
+// (Snapshot.BusySinceJobs).
 //
-// Jobs that ended up to 30 s ago are about to leave their nodes. Where such a node has no room, pending jobs can be planned there after
-// all other nodes. If it is COMPLETING, they get what its record shows as free. If the record does not show the end yet, they get the
-// whole node, unless other jobs have it or its use is not explained by the jobs that ended. A node that completes a job for longer counts
-// as used.
+// Jobs that ended up to 30 s ago are about to leave their nodes. If such a node has no room, pending jobs can be planned there after all
+// other nodes. If it is COMPLETING, they get the free resources in its record. If the record does not show the end yet, they get the whole
+// node, unless other jobs have it or the ended jobs do not explain its use. A node that completes a job for longer counts as used.
 //
-// Compute finds the requested nodes in three steps. It assigns each eligible job the node shape of
-// which the job needs fewest nodes, in the first pool that could run it. It packs all jobs on new,
-// empty nodes; jobs beyond the Max of a pool move on to the next pool. It then subtracts what fits
-// on free nodes. One more free node of a shape that the partition has therefore never raises
+// Compute finds the requested nodes in three steps. It assigns to each eligible job the node shape of which the job needs fewest nodes, in
+// the first pool that could run it. It packs all jobs on new, empty nodes; jobs beyond the Max of a pool move on to the next pool. It then
+// subtracts the nodes whose jobs fit on free nodes. One more free node of a shape that the partition has therefore never raises
 // PendingNodes.
 //
-// The work is bounded. Where a queue would take more, the jobs beyond the budget are estimated in constant time each, and counted as
+// The work is bounded. If a queue would take more, the jobs beyond the budget are estimated in constant time each, and counted as
 // DeviationBudget.
 func Compute(now time.Time, s *slurmclient.Snapshot, pools ...model.Pool) model.Demand {
 	return compute(newWorkBudget(maxSteps, nil), now, s, pools)

@@ -60,7 +60,7 @@ func TestJobsThatEndedLongAgoFreeNoNode(t *testing.T) {
 	})
 }
 
-// TestJobsThatJustEndedAddNoNode compares with the same jobs if they had ended long ago.
+// TestJobsThatJustEndedAddNoNode compares jobs that just ended with the same jobs that ended long ago.
 func TestJobsThatJustEndedAddNoNode(t *testing.T) {
 	fewer := 0
 	forRandomClusters(t, func(t *testing.T, r *rand.Rand, s *slurmclient.Snapshot) {

@@ -8,8 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand/internal/saturating"
 )
 
-// correctEstimate finds the fewest new workers that start every job which all possible workers
-// would start, and replaces the estimate by them.
+// correctEstimate replaces the estimate by the fewest new workers that start the same jobs as all possible workers.
 func (h *simulation) correctEstimate() {
 	all := h.runQueue(workerSet{newWorkers: h.maxNew})
 	if all == nil || h.contradictsEstimate(all) {
@@ -32,7 +31,7 @@ func (h *simulation) correctEstimate() {
 	}
 }
 
-// startsSameJobs reports whether every job starts that starts in the run with all workers.
+// startsSameJobs reports whether this run starts every job that the run with all workers starts.
 func (h *simulation) startsSameJobs(workers workerSet, all *simRun) bool {
 	s := h.runQueue(workers)
 	return s != nil && s.startsAllOf(all)
@@ -48,9 +47,8 @@ func (h *simulation) leavesJobsPending(all *simRun) bool {
 	return false
 }
 
-// contradictsEstimate reports whether jobs are pending although their pool has as many unused new workers
-// as they need by the estimate. The rules of the simulation then lack something about these jobs,
-// and the estimate stands.
+// contradictsEstimate reports whether jobs are pending although their pool has as many unused new workers as they need
+// by the estimate. The simulation's rules are then incomplete for these jobs, and the estimate stands.
 func (h *simulation) contradictsEstimate(all *simRun) bool {
 	unused := make([]uint64, len(h.planner.Pools))
 	for i, s := range h.simNodes {
@@ -198,9 +196,9 @@ func (h *simulation) applyRun(s, all *simRun) {
 	}
 }
 
-// canRemoveUnused reports whether the idle and booting workers that a run did not use can be
-// removed, no matter which ones are removed: as many stay as the run used. An unused worker can be
-// what keeps two others from being adjacent, which slurmctld would give to one job.
+// canRemoveUnused reports whether the unused idle and booting workers of a run can be removed, no matter which ones: as
+// many stay as the run used. An unused worker can keep two others from being adjacent, which slurmctld would give to
+// one job.
 func (h *simulation) canRemoveUnused(s, all *simRun) bool {
 	unused, last, first := map[int]bool{}, map[int]bool{}, map[int]bool{}
 	sets := []map[int]bool{unused, last, first}

@@ -75,8 +75,8 @@ func (p *planner) readRoom(m *model.NodeState, free model.Amounts) (empty bool, 
 	return empty, state, free[model.AmountCPUs] > 0
 }
 
-// sortFreeNodes puts nodes with work before empty ones, idle nodes before booting ones, and nodes that are only free soon last: a
-// job starts on another one at once.
+// sortFreeNodes sorts nodes with work before empty ones, and idle nodes before booting ones. Nodes that are only free soon come last,
+// because a job starts on another one at once.
 func sortFreeNodes(free []freeNodes) {
 	slices.SortFunc(free, func(a, b freeNodes) int {
 		return cmp.Or(
@@ -203,7 +203,7 @@ func (p *planner) poolOfMissing(r *request, m model.NodeState, there bool) int {
 	return r.pool
 }
 
-// occupy takes what the request's jobs can use of the one node.
+// occupy takes the usable resources of one node for the request's jobs.
 func (s *freeNodes) occupy(r *request) {
 	s.taken = 1
 	if r.keepsOthersOff() {

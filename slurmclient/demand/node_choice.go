@@ -35,8 +35,8 @@ type allocation struct {
 	model.Amounts
 }
 
-// chooseNodes finds nodes for one job, or returns false. If some node is only free soon, it first tries the nodes that are ready or
-// boot: a booting node must not stay unused because another one is free soon.
+// chooseNodes finds nodes for one job, or returns false. If some node is only free soon, it first tries the ready and booting nodes: a
+// booting node must not stay unused because another one is free soon.
 func (c *nodeChoice) chooseNodes() bool {
 	c.workLeft -= len(c.simNodes)
 	anySoon := false
@@ -58,7 +58,7 @@ func (c *nodeChoice) withoutLater(offers []nodeOffer) []nodeOffer {
 	})
 }
 
-// chooseByWeight tries the offers. Nodes of a higher weight are considered only where the nodes of lower weight are not enough.
+// chooseByWeight tries the offers. It considers nodes of a higher weight only if the nodes of lower weight are not enough.
 func (c *nodeChoice) chooseByWeight(all []nodeOffer) bool {
 	var weights []uint32
 	for _, o := range all {
@@ -147,8 +147,8 @@ type offerRow struct {
 	enough   bool
 }
 
-// bestRow returns the row that slurmctld takes next: one with nodes that the job names, or of lower
-// weight, else the smallest that is enough, else the largest.
+// bestRow returns the row that slurmctld takes next. Rows with nodes that the job names, or of lower weight, come first. Among the others
+// it is the smallest sufficient row, else the largest.
 func (c *nodeChoice) bestRow() (best offerRow) {
 	for rest := c.offers; len(rest) > 0; {
 		end := 1

@@ -40,8 +40,8 @@ func newPacker(p *planner) *packer {
 		anyRoom: slices.Repeat(poolAmounts{math.MaxUint64}, amounts), scratch: make(poolAmounts, amounts)}
 }
 
-// assignPools assigns the request's jobs to the pools that could run them, as many to each pool as
-// its Max allows, and returns how many are left.
+// assignPools assigns the request's jobs to the pools that could run them, as many to each pool as its Max allows, and returns the number
+// of remaining jobs.
 func (b *packer) assignPools(r *request) uint64 {
 	rest, copied := r, false // only a copy that has not been packed is modified
 	full := 0
@@ -143,8 +143,7 @@ func (r *request) chunkCount() uint64 {
 	return r.unnamedNodes()
 }
 
-// maxChunksPerNode returns how many chunks of that many jobs one node can have: one of each job,
-// unless the tasks are scattered.
+// maxChunksPerNode returns how many chunks of the given number of jobs one node can have: one of each job, unless the tasks are scattered.
 func (r *request) maxChunksPerNode(jobs uint64) uint64 {
 	if r.scattered {
 		return saturating.Mul(jobs, r.Tasks)
@@ -187,8 +186,8 @@ func (b *packer) packRequest(r *request) {
 	b.updateIndexes(r.pool)
 }
 
-// fillOpenBins packs chunks of the request's jobs where there is room, no two chunks of one job on
-// one node, and returns how many are left.
+// fillOpenBins packs chunks of the request's jobs in bins with room, no two chunks of one job on one node, and returns the number of
+// remaining chunks.
 func (b *packer) fillOpenBins(r *request, left uint64) uint64 {
 	shapes := b.candidateShapes(r)
 	b.work.spend(len(shapes))

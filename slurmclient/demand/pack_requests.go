@@ -109,8 +109,8 @@ func (p *planner) packNewNodes() []bin {
 	return b.bins
 }
 
-// requestsByPriority returns the requests for nodes in the order in which slurmctld starts jobs.
-// What starts first takes the room that others leave, even if a larger job comes later.
+// requestsByPriority returns the requests for nodes in the order in which slurmctld starts jobs. An earlier job takes
+// the room first, even if a larger job comes later.
 func (p *planner) requestsByPriority() []*request {
 	type place struct {
 		priority uint64

@@ -28,8 +28,7 @@ func withTRES(tres string) demandtest.JobOption {
 	}
 }
 
-// TestNoMoreJobsAreEligibleThanLimitsLetRun expects what slurmctld 24.11 and 26.05 started when
-// there were enough nodes.
+// TestNoMoreJobsAreEligibleThanLimitsLetRun expects the jobs that slurmctld 24.11 and 26.05 started with enough nodes.
 func TestNoMoreJobsAreEligibleThanLimitsLetRun(t *testing.T) {
 	tres := func(name string, n uint64) map[string]uint64 { return map[string]uint64{name: n} }
 	ml := func(change func(*slurm.Association)) slurm.Association {

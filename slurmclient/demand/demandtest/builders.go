@@ -20,7 +20,7 @@ func MarkKnown(s *slurmclient.Snapshot) *slurmclient.Snapshot {
 	return s
 }
 
-// SnapshotOf returns a snapshot of the objects, of which nodes, jobs and partitions are known.
+// SnapshotOf returns a snapshot of the objects. Its nodes, jobs and partitions are known.
 func SnapshotOf(t *testing.T, nouns ...any) *slurmclient.Snapshot {
 	t.Helper()
 	s := MarkKnown(&slurmclient.Snapshot{})

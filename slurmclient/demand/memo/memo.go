@@ -13,8 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/demand"
 )
 
-// MaxAge is how long an answer is valid for unchanged inputs. Begin times pass and graces end
-// without a change in Slurm.
+// MaxAge is how long an answer is valid for unchanged inputs. Begin times pass and graces end even if nothing changes in Slurm.
 const MaxAge = 10 * time.Second
 
 // Memo remembers the last answer of demand.Compute and returns it while the inputs are unchanged, so that
@@ -28,7 +27,7 @@ type Memo struct {
 	mu     sync.Mutex // never held during a computation
 	last   inputs
 	answer Answer
-	// turn has an element while an answer is computed. Those that wait to send one get their turn in the order in which they came.
+	// turn has an element while an answer is computed. Waiting senders get their turn in the order in which they came.
 	turn chan struct{}
 }
 
@@ -79,7 +78,7 @@ func (m *Memo) ComputeContext(ctx context.Context, now time.Time, s *slurmclient
 	return m.computeAnswer(ctx, of)
 }
 
-// findAnswer returns the remembered answer, nil for none, and the channel turn.
+// findAnswer returns the remembered answer, or nil, and the channel turn.
 func (m *Memo) findAnswer(of inputs) (*Answer, chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,14 +113,13 @@ func (m *Memo) computeAnswer(ctx context.Context, of inputs) (answer Answer, err
 	return answer, nil
 }
 
-// areAnswerFor reports whether the answer that was computed from the inputs is also the answer for others.
+// areAnswerFor reports whether an answer that was computed from the inputs is also valid for others.
 func (i inputs) areAnswerFor(others inputs) bool {
 	return i.snapshot != nil && others.at.Sub(i.at) < MaxAge && hasSameInputs(i.snapshot, others.snapshot) &&
 		slices.EqualFunc(i.pools, others.pools, func(a, b demand.Pool) bool { return reflect.DeepEqual(a, b) })
 }
 
-// hasSameInputs reports whether everything that the demand depends on is the same in both
-// snapshots.
+// hasSameInputs reports whether both snapshots have the same inputs of the demand.
 func hasSameInputs(a, b *slurmclient.Snapshot) bool {
 	same := func(p, q slurmclient.Poll) bool { return p.Known == q.Known && p.Sequence == q.Sequence }
 	return same(a.Nodes.Poll, b.Nodes.Poll) && same(a.Jobs.Poll, b.Jobs.Poll) &&

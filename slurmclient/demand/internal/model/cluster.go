@@ -22,8 +22,8 @@ type Cluster struct {
 	Pools           []PoolState // sorted by name
 	inputOrder      []int       // indexes in pools, in the order of the input
 	matcher         poolMatcher
-	// limitsCPUs is whether a partition limits the CPUs per node. Where one does, runningCPUs has
-	// the CPUs that the jobs of each partition have on each node, by node name.
+	// limitsCPUs is whether a partition limits the CPUs per node. runningCPUs then has the CPUs that the jobs of each partition have on each
+	// node, by node name.
 	limitsCPUs  bool
 	runningCPUs map[string]map[int]uint64
 }
@@ -33,11 +33,10 @@ type PartitionState struct {
 	Partition
 	// Open is whether the partition starts queued jobs.
 	Open bool
-	// MaxNodes is the maximum number of nodes of a job, MaxCPUs the maximum number of CPUs that
-	// jobs of the partition can have on one node; 0 for any.
+	// MaxNodes is the maximum number of nodes of a job. MaxCPUs is the maximum number of CPUs that jobs of the partition can have on one node.
+	// 0 is no maximum.
 	MaxNodes, MaxCPUs uint64
-	// Shared is whether jobs can share cores. nextReservation is when the first future reservation
-	// of some of its nodes starts; 0 for none.
+	// Shared is whether jobs can share cores. nextReservation is the start of the first future reservation of some of its nodes, or 0.
 	Shared          bool
 	nextReservation slurm.Time
 	// Tier is PriorityTier of the partition: jobs in partitions of a higher tier come first.
@@ -46,9 +45,8 @@ type PartitionState struct {
 	PendingOutsidePools uint64
 	// totalNodes is how many node records slurmctld counts in the partition, including FUTURE ones.
 	totalNodes uint64
-	// Shapes are the shapes of the nodes that are not like new workers of a pool, and OtherNodes
-	// counts these nodes. NodesOutsidePools counts the usable nodes of no pool. sources are where
-	// new nodes come from.
+	// Shapes are the shapes of the nodes that differ from new workers of a pool, and OtherNodes counts these nodes. NodesOutsidePools counts
+	// the usable nodes outside all pools. Sources are the sources of new nodes.
 	Shapes                        []int
 	OtherNodes, NodesOutsidePools uint64
 	Sources                       []NodeSource
@@ -67,8 +65,7 @@ type NodeState struct {
 	// BeforeWork is the node as it was when jobs were read, if it got work since; nil if the node is unchanged. Pending jobs of that list may
 	// be the jobs that now run on the node.
 	BeforeWork *slurm.Node
-	// AfterEnds is the record that counts for pending jobs on a node without room that jobs left a short time ago; nil if they make no
-	// room.
+	// AfterEnds replaces the record for pending jobs on a node without room that jobs left a short time ago; nil if they make no room.
 	AfterEnds *slurm.Node
 }
 
@@ -101,8 +98,8 @@ func NewCluster(s *slurmclient.Snapshot, pools []Pool) *Cluster {
 	return c
 }
 
-// PartitionsOf returns the partitions of a list such as "a,b", in its order, without those that the
-// snapshot does not have. Callers do not write to the result.
+// PartitionsOf returns the partitions of a list such as "a,b", in its order. It omits partitions that the snapshot does not have. Callers
+// do not write to the result.
 func (c *Cluster) PartitionsOf(list string) []int {
 	if known, ok := c.partitionLists[list]; ok {
 		return known

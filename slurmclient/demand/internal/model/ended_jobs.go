@@ -16,8 +16,8 @@ import (
 // the epilog may hang.
 const leavingTime = 30 * time.Second
 
-// maxLeftNames is how many names the node lists of all jobs together may have. A server may answer anything, and where they have more,
-// no node counts as left.
+// maxLeftNames is the maximum number of names in the node lists of all jobs together. A server may answer anything. Above the maximum, no
+// node counts as left.
 const maxLeftNames = 1 << 18
 
 // leftNode is a node that jobs left a short time ago. otherJobsRun is whether other jobs are running or suspended there.
@@ -26,8 +26,8 @@ type leftNode struct {
 	otherJobsRun bool
 }
 
-// leftNodesByName returns the nodes that jobs left a short time ago, except those that a job leaves for longer. It returns none if the
-// nodes of some other job are unknown.
+// leftNodesByName returns the nodes that jobs left a short time ago, except nodes that a job takes longer to leave. It returns no nodes if
+// the nodes of some other job are unknown.
 func leftNodesByName(now slurm.Time, jobs []*slurm.Job) map[string]*leftNode {
 	left, names := nodesOfEndedJobs(now, jobs)
 	if len(left) == 0 {
@@ -58,8 +58,8 @@ func leftNodesByName(now slurm.Time, jobs []*slurm.Job) map[string]*leftNode {
 	return left
 }
 
-// nodesOfEndedJobs returns the nodes of the jobs that ended a short time ago, and how many names their lists have; no nodes if there are
-// too many.
+// nodesOfEndedJobs returns the nodes of the jobs that ended a short time ago, and how many names their lists have. It returns no nodes if
+// the lists have too many names.
 func nodesOfEndedJobs(now slurm.Time, jobs []*slurm.Job) (left map[string]*leftNode, names int) {
 	left = map[string]*leftNode{}
 	for _, j := range jobs {
@@ -92,7 +92,7 @@ func isLeaving(now slurm.Time, j *slurm.Job) bool {
 	return j.State.Base.Finished() && j.EndTime.IsSet() && j.EndTime <= now+clockTolerance && now.Sub(j.EndTime) <= leavingTime
 }
 
-// nodeNamesOf returns the names of the nodes of a job. ok is false, and there are no names, if the list is missing or malformed.
+// nodeNamesOf returns the names of the nodes of a job. If the list is missing or malformed, it returns no names and ok is false.
 func nodeNamesOf(j *slurm.Job) (names iter.Seq[string], ok bool) {
 	if j.Nodes != "" && len(j.Nodes) <= hostlist.MaxNameLength && !strings.ContainsAny(j.Nodes, "[], \t\r\n") {
 		return func(yield func(string) bool) { yield(j.Nodes) }, true
@@ -104,13 +104,13 @@ func nodeNamesOf(j *slurm.Job) (names iter.Seq[string], ok bool) {
 	return names, true
 }
 
-// recordAfterEnds returns the record that counts for pending jobs on a node without room that jobs left a short time ago. It returns
-// nil where they make no room.
+// recordAfterEnds returns the record to use for pending jobs on a node without room that jobs left a short time ago. It returns nil if they
+// make no room.
 func (s *NodeShape) recordAfterEnds(n *slurm.Node, left *leftNode, reserved bool) *slurm.Node {
 	switch {
 	case left == nil || reserved || n.State.Any(flagsKeptFree):
 	case n.State.Has(slurm.NodeCompleting):
-		// slurmctld frees what a job has when the job ends, so the record is right.
+		// slurmctld frees a job's resources when the job ends, so the record is right.
 		if n.Owner == "" && (n.State.Base == slurm.NodeIdle || n.State.Base == slurm.NodeMixed) {
 			return n
 		}

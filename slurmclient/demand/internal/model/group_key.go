@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// groupKey is everything that pending jobs must have in common to be counted and packed together.
-// Jobs that request no nodes differ in the first four fields only.
+// groupKey contains everything in which pending jobs must agree to be counted and packed together. Jobs that request no
+// nodes differ only in the first four fields.
 type groupKey struct {
 	Partition, reason string
 	Class             pending.Class

@@ -14,7 +14,7 @@ type classCount struct {
 	Jobs  uint64
 }
 
-// SplitByClass splits the jobs of a group that could run by what limits allow.
+// SplitByClass splits the jobs of a group that could run by whether limits allow them.
 func (g *JobGroup) SplitByClass() [3]classCount {
 	return [...]classCount{{pending.ClassCapacity, g.CountAllowed()}, {pending.ClassLimit, g.Limited},
 		{pending.ClassLicense, g.unlicensed}}

@@ -18,7 +18,7 @@ type limitRules struct {
 	qos          map[string]*slurm.QOS
 	partitions   map[string]*slurm.Partition
 	associations map[associationKey]*slurm.Association
-	// associationsByID find the association of a job of whose user only the uid is known.
+	// associationsByID finds the association of a job if only the uid of its user is known.
 	associationsByID map[uint32]*slurm.Association
 	licenses         *budget
 	// layered are the names of hierarchical resources.
@@ -71,7 +71,7 @@ type jobLimits struct {
 	// different QOS. typedGRES are the generic resources, such as "gres/gpu", with a limited type.
 	unmodelled bool
 	typedGRES  []string
-	// layered are the names of hierarchical resources, of which demand follows only the sum.
+	// layered are the names of hierarchical resources. Demand follows only their sum.
 	layered map[string]bool
 }
 
@@ -292,7 +292,7 @@ func (b *jobLimitsBuilder) addAssociation(subject limitSubject) {
 		a = b.associations[associationKey{account: subject.account, user: subject.user}]
 	}
 	if a == nil && subject.association != 0 {
-		// slurmrestd of 24.11 sends no ids of associations. The limits of the user are unknown then.
+		// slurmrestd of 24.11 sends no ids of associations, so the limits of the user are unknown.
 		a = b.associationsByID[subject.association]
 		b.unmodelled = b.unmodelled || a == nil && len(b.associations) > 0
 	}

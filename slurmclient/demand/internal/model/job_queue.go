@@ -85,7 +85,8 @@ type Footprint struct {
 // jobsPerCheck is how many jobs are read before ReadQueue asks again whether it stops.
 const jobsPerCheck = 1024
 
-// ReadQueue reads every job, after a first pass over those that others depend on. It returns an incomplete queue once stops returns true.
+// ReadQueue reads every job, after a first pass over the jobs on which others depend. It returns an incomplete queue once stops returns
+// true.
 func ReadQueue(now slurm.Time, s *slurmclient.Snapshot, c *Cluster, stops func() bool) *queue {
 	q := &queue{
 		cluster: c, now: now, index: map[groupKey]*JobGroup{}, unknownSet: map[string]bool{},
@@ -244,8 +245,7 @@ func (q *queue) addToLimits(j *slurm.Job, class pending.Class, jobs uint64, exac
 	}
 }
 
-// addThrottled distributes what the throttle of each array leaves to its records, in the order of
-// their IDs.
+// addThrottled distributes the free part of each array's throttle to its records, in the order of their IDs.
 func (q *queue) addThrottled() {
 	for _, a := range q.arrays {
 		slices.SortFunc(a.pending, func(x, y *slurm.Job) int { return cmp.Compare(x.ID, y.ID) })

@@ -38,8 +38,7 @@ type waitingJobs struct {
 	limits *jobLimits
 	group  *JobGroup
 	tier   uint32
-	// cpusPerNode is the CPUs per node that count against limits, where that can be more than the
-	// CPUs of the job. 0 otherwise.
+	// cpusPerNode is the CPUs per node that count against limits, if they can exceed the CPUs of the job, otherwise 0.
 	cpusPerNode uint64
 }
 

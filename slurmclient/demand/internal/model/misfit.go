@@ -1,6 +1,6 @@
 package model
 
-// Misfit is why a job cannot run somewhere. Larger values are closer to running.
+// Misfit is the reason why a job cannot run somewhere. Larger values are closer to running.
 type Misfit uint8
 
 // The misfits, the least first.
@@ -40,7 +40,7 @@ func (f Misfit) text() string {
 	}[f]
 }
 
-// MisfitOf returns what an empty node with the room lacks for v.
+// MisfitOf returns the resource that an empty node with the room lacks for v.
 func MisfitOf(v, room Amounts, maxCPUs uint64) Misfit {
 	for i, x := range v {
 		switch {

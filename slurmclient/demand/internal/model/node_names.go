@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// The bounds of the node lists of pending jobs in one Compute. Any user can submit jobs that each exclude all nodes but some.
+// The bounds of the node lists of pending jobs in one Compute. Any user can submit jobs that each exclude nearly all nodes.
 const (
 	// maxNamesRead bounds the time: how many names all distinct lists have together.
 	maxNamesRead = 8 << 20
@@ -114,7 +114,7 @@ func (n *NodeNames) WorkersByPool(pools []PoolState) [][]int32 {
 	return out
 }
 
-// readSet returns the names of a list. ok is false if they exceed the bounds. A malformed list has none.
+// readSet returns the names of a list. ok is false if they exceed the bounds. A malformed list has no names.
 func (n *NodeNames) readSet(list string) (set *NameSet, ok bool) {
 	if list == "" {
 		return nil, true
@@ -141,7 +141,7 @@ func (n *NodeNames) readSet(list string) (set *NameSet, ok bool) {
 	return set, true
 }
 
-// readList returns the distinct names of a list, sorted. ok is false if they exceed the bounds. A malformed list has none.
+// readList returns the distinct names of a list, sorted. ok is false if they exceed the bounds. A malformed list has no names.
 func (n *NodeNames) readList(list string) (names []string, ok bool) {
 	if list == "" {
 		return nil, true

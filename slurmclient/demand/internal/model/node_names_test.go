@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// randomList returns a host list of names of records, of workers and of nothing.
+// randomList returns a host list with names of records, names of workers and unused names.
 func randomList(r *rand.Rand) string {
 	var parts []string
 	for range r.IntN(6) {
@@ -65,7 +65,7 @@ func TestNodeNames(t *testing.T) {
 	}
 }
 
-// TestNodeNamesAreBounded by the names that are read, the distinct names and the bytes of the sets.
+// TestNodeNamesAreBounded checks the bounds of the read names, the distinct names and the bytes of the sets.
 func TestNodeNamesAreBounded(t *testing.T) {
 	for what, lists := range map[string]iter.Seq[string]{
 		"names": func(yield func(string) bool) {

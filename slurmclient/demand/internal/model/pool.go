@@ -116,8 +116,8 @@ type PoolDemand struct {
 	Unmodelled map[Deviation]uint64
 	// Inexact is true when PendingJobs is a lower bound, see Partition.
 	Inexact bool
-	// OldestPending is the earliest submit time of PendingJobs. OldestEligible is the earliest time
-	// at which one of EligiblePendingJobs could have run. Both are 0 for none.
+	// OldestPending is the earliest submit time of PendingJobs. OldestEligible is the earliest time at which one of
+	// EligiblePendingJobs could have run. Both are 0 without such jobs.
 	OldestPending, OldestEligible slurm.Time
 
 	// Unsatisfiable are the jobs that no pool and no node of their partitions could ever run, with

@@ -26,8 +26,8 @@ type PoolState struct {
 	IsSimulated          bool
 	// KeepsAllFree is whether any of the idle and booting workers could be needed.
 	KeepsAllFree bool
-	// NamedWorkers is how many workers the pool needs to include those that jobs name. reservedNew
-	// is how many future workers a reservation would keep from jobs.
+	// NamedWorkers is how many workers the pool needs to include the workers that jobs name. reservedNew is how many
+	// future workers a reservation would keep from jobs.
 	NamedWorkers, reservedNew uint64
 	// scalingIn is how many unusable nodes were drained to be removed.
 	scalingIn uint64

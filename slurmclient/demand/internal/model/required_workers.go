@@ -20,9 +20,9 @@ func (p *PoolState) usableMaximum() uint64 {
 	return max(saturating.Sub(p.Spec.Max, p.reservedNew), min(p.Spec.Max, max(there, p.Spec.Min)))
 }
 
-// countLost returns how many of the pool's Replicas are unusable, when that many other workers are
-// free to be removed. Nodes beyond Replicas are being removed: first the free ones and those that
-// were free, since scale-in drains them first. The drain reason identifies some of them.
+// countLost returns how many of the pool's Replicas are unusable, if the given number of other workers are free to be
+// removed. Nodes beyond Replicas are being removed. Scale-in drains free nodes first, so these are nodes that are or
+// were free. The drain reason identifies some of them.
 func (p *PoolState) countLost(free uint64) uint64 {
 	d := &p.Result
 	leaving := saturating.Sub(d.Busy+d.Idle+d.Booting+d.Unusable, p.Spec.Replicas)

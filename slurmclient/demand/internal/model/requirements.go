@@ -33,7 +33,7 @@ type Requirements struct {
 	Readable      bool
 	RequiredNodes []string
 	ExcludedNodes *NameSet
-	// TooManyNames is whether its node lists exceed the bounds of NodeNames, so that they do not count.
+	// TooManyNames is whether its node lists exceed the bounds of NodeNames; they then do not count.
 	TooManyNames bool
 	// Exclusive is whether the job has its nodes to itself. ExclusiveToGroup is whether it shares
 	// them only with jobs of its group, which have the same user.
@@ -72,9 +72,8 @@ func ParseRequirements(a *JobSpec, names *NodeNames) Requirements {
 	return n
 }
 
-// parseNodes corrects the number of nodes. slurmctld reports for a pending job the maximum that it
-// requests, or a guess from the size of the first nodes. The minimum is in its requested TRES.
-// Where the job requests no range, the maximum is its number of tasks or 0.
+// parseNodes corrects the number of nodes. For a pending job, slurmctld reports the maximum that it requests, or a guess from the size of
+// the first nodes. The minimum is in its requested TRES. If the job requests no range, the maximum is its number of tasks or 0.
 func (n *Requirements) parseNodes(a *JobSpec) {
 	t, err := slurm.ParseTRES(a.tresRequested)
 	if err != nil || t.Nodes == 0 || t.Nodes > n.Nodes {
@@ -92,8 +91,8 @@ func (n *Requirements) parseNodes(a *JobSpec) {
 	}
 }
 
-// DropGuessedMaximum clears the maximum number of nodes of a job that names nodes, where it can be
-// a guess of slurmctld: the number of named nodes, which -N can have requested too.
+// DropGuessedMaximum clears the maximum number of nodes of a job that names nodes if slurmctld may have guessed it. The guess is the number
+// of named nodes, which -N can have requested too.
 func (n *Requirements) DropGuessedMaximum() {
 	if named := uint64(len(n.RequiredNodes)); named > 0 && n.MaxNodes == named && n.Tasks > named &&
 		n.TasksPerNode == 0 {
@@ -137,8 +136,8 @@ func raiseCount(to *map[string]uint64, name string, count uint64) {
 	(*to)[name] = max((*to)[name], count)
 }
 
-// PerNode writes to v what each of that many nodes of the shape must provide. The shape is nil if
-// it is unknown. Jobs do not share cores, and nodes do not share the resources of a task.
+// PerNode writes to v what each of the given number of nodes of the shape must provide. The shape is nil if it is unknown. Jobs do not
+// share cores, and nodes do not share the resources of a task.
 func (d *Selection) PerNode(n *Requirements, v Amounts, s *NodeShape, nodes uint64) {
 	tasks := DivideUp(n.Tasks, nodes)
 	v[AmountCPUs] = max(n.MinCPUs, DivideUp(n.CPUs, nodes), saturating.Mul(tasks, n.CPUsPerTask))
@@ -216,7 +215,7 @@ func (n *Requirements) MaxNodesWithin(limit uint64) uint64 {
 	return most
 }
 
-// PreferredNodesWithin returns how many nodes slurmctld tries first, at most so many.
+// PreferredNodesWithin returns how many nodes slurmctld tries first, up to the limit.
 func (n *Requirements) PreferredNodesWithin(limit uint64) uint64 {
 	return max(n.Nodes, min(n.preferredNodes, n.MaxNodesWithin(limit)))
 }
@@ -232,8 +231,7 @@ func (n *Requirements) ThreadsOn(s *NodeShape) uint64 {
 	return n.ThreadsPerCore
 }
 
-// CpusOfWholeTasks returns the CPUs of the tasks that fit on so many CPUs; 0 where each node needs
-// more tasks than fit.
+// CpusOfWholeTasks returns the CPUs of the tasks that fit on the given number of CPUs; 0 if each node needs more tasks than fit.
 func (n *Requirements) CpusOfWholeTasks(cpus uint64) uint64 {
 	tasks, least := cpus/n.CPUsPerTask, uint64(1)
 	switch {
@@ -249,8 +247,8 @@ func (n *Requirements) CpusOfWholeTasks(cpus uint64) uint64 {
 	return tasks * n.CPUsPerTask
 }
 
-// CutsTasks reports whether slurmctld would allocate CPUs on each node on which the tasks do not
-// fit, because the partition limits CPUs per node. It counts CPUs, and starts no such job.
+// CutsTasks reports whether the tasks would not fit the CPUs that slurmctld allocates on each node, because the partition limits CPUs per
+// node. slurmctld counts CPUs, and starts no such job.
 func (n *Requirements) CutsTasks(maxCPUs uint64) bool {
 	if maxCPUs == 0 || n.CPUsPerTask <= 1 || n.CPUsPerTask > maxCPUs || n.Exclusive ||
 		n.Tasks*n.CPUsPerTask <= maxCPUs {

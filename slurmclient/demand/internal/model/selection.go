@@ -20,9 +20,8 @@ func fillsNodes(s *slurmclient.Snapshot) bool {
 	return s.Server.Release == "" || s.Server.Release > "25"
 }
 
-// allotsMemory reports whether slurmctld allocates memory (CR_…_Memory), and whether that is known.
-// Where the configuration is unknown, running jobs show it: only where memory is allocated do they
-// have any.
+// allotsMemory reports whether slurmctld allocates memory (CR_…_Memory), and whether this is known. If the
+// configuration is unknown, running jobs show it: they have memory only if slurmctld allocates it.
 func allotsMemory(s *slurmclient.Snapshot) (allots, certain bool) {
 	if isSelectionKnown(s) {
 		return hasSelectParameter(s, "MEMORY"), true

@@ -78,8 +78,8 @@ func threadsOf(n *slurm.Node) uint64 {
 	return 1
 }
 
-// WholeCores returns the CPUs of the cores that a job with so many CPUs needs, if it uses
-// ThreadsPerCore threads of each; 0 for all.
+// WholeCores returns the CPUs of the cores that a job with the given number of CPUs needs, if it uses ThreadsPerCore
+// threads of each; 0 for all.
 func (s *NodeShape) WholeCores(cpus, threadsPerCore uint64) uint64 {
 	if s.Threads <= 1 {
 		return cpus
