@@ -22,7 +22,7 @@ func (e *env) testAccounting() {
 	e.testBrokenAccounting()
 }
 
-// testGPUs runs a job on a GPU of the NodeSet, which is in no setting of the Controller: slurmctld knows it, and accounts it.
+// testGPUs runs a job on a GPU of the NodeSet. No setting of the Controller names the GPU, but slurmctld knows and accounts it.
 func (e *env) testGPUs() {
 	e.await("Gres=gpu:h100:2", "scontrol", "show", "node", "w-0")
 	job := e.submit("-w", "w-0", "--gres=gpu:h100:1", "--wrap=true")

@@ -19,8 +19,8 @@ import (
 // machines are the Kubernetes nodes with cgroup v2.
 var machines = []string{"machine-1", "machine-2"}
 
-// TestConfinement runs jobs on two Kubernetes nodes with cgroup v2, each with one worker, with the default values but for the images: a
-// job gets its cores, its memory and its devices, and no more. It runs with -long.
+// TestConfinement runs jobs on two Kubernetes nodes with cgroup v2, each with one worker, with the default values except for the images. A
+// job gets only its cores, its memory and its devices. It runs with -long.
 func TestConfinement(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestConfinement(t *testing.T) {
 	}
 }
 
-// writeMachineValues writes the values for the node without what the machines need not change.
+// writeMachineValues writes the values for the node, without the values that the machines keep at their defaults.
 func (s stackEnv) writeMachineValues() string {
 	s.Helper()
 	text, err := os.ReadFile(nodeValues)

@@ -65,7 +65,7 @@ func TestController(t *testing.T) {
 // isTestedWhole reports whether everything is tested on a release.
 func isTestedWhole(version string) bool { return *long || version == versions[0] }
 
-// testEverything changes, kills and replaces what a cluster consists of, while a job runs.
+// testEverything changes, kills and replaces the parts of a cluster while a job runs.
 func (e *env) testEverything(job string) {
 	e.testJob()
 	e.testLogin()

@@ -91,7 +91,7 @@ func (e *env) enforceLimits() {
 	e.awaitCondition("ConfigApplied", "True Applied")
 }
 
-// logWithoutDirectory logs what slurmctld and slurmrestd know of a user of whom they have only a number.
+// logWithoutDirectory logs how slurmctld and slurmrestd show a user whose name they do not know.
 func (e *env) logWithoutDirectory(job string) {
 	e.Helper()
 	text, err := e.restdClient()(e.Context(), "/slurm/v0.0.42/job/"+job)
@@ -145,7 +145,7 @@ func (e *env) findSidecar(object, path string) error {
 	return err
 }
 
-// testNames: slurmrestd and `kubectl get slurmjobs` name the user of a job, and slurmctld the user of a token.
+// testNames: slurmrestd and `kubectl get slurmjobs` show the name of a job's user, and slurmctld knows the name of a token's user.
 func (e *env) testNames(job string) {
 	ask := e.restdClient()
 	process.Await(e.T, func() error {
@@ -288,7 +288,7 @@ func (e *env) replaceSlurmctld(how string) {
 	e.Logf("slurmctld's pod replaced %s: ready after %.1f s", how, time.Since(begin).Seconds())
 }
 
-// patchSSSDConf changes sssd.conf. The kubelet takes a minute to bring it to pods that run.
+// patchSSSDConf changes sssd.conf. The kubelet takes a minute to update it in running pods.
 func (e *env) patchSSSDConf(text string) {
 	e.Helper()
 	patch, err := json.Marshal(map[string]any{"stringData": map[string]string{"sssd.conf": text}})

@@ -26,7 +26,7 @@ type env struct {
 	*testing.T
 	kube      *realkube.Cluster
 	namespace string
-	// ctld is the pod in which commands of Slurm run, and login the LoginSet to which clients connect.
+	// ctld is the pod in which commands of Slurm run. login is the LoginSet to which clients connect.
 	ctld, login string
 	// extraConf is the extraConf of testdata.
 	extraConf string

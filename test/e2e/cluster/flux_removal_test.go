@@ -33,7 +33,7 @@ type fluxRelease struct {
 	}
 }
 
-// TestFluxRemoval installs what slurm-flux says, and removes all of its releases at once while a job runs, as Flux does
+// TestFluxRemoval installs the releases of slurm-flux, and removes all of them at once while a job runs, as Flux does
 // when their HelmReleases are deleted. Flux itself cannot run here: the test calls Helm as helm-controller would, and
 // again after a failure. The Jobs in the releases run in pods and keep the order. It runs with -long.
 func TestFluxRemoval(t *testing.T) {
@@ -130,8 +130,8 @@ func (e *env) installFlux(r fluxRelease, chart string) {
 	must(e.T, err)
 }
 
-// removeFlux removes all releases at once, and again what could not be removed. The cluster waits for the job, and the
-// operator for the NodeSets and the Controller: they have finalizers.
+// removeFlux removes all releases at once, and retries the ones that could not be removed. The cluster waits for the
+// job. The operator waits for the NodeSets and the Controller, which have finalizers.
 func (e *env) removeFlux(releases []fluxRelease, job string) {
 	e.Helper()
 	var wg sync.WaitGroup

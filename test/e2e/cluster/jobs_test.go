@@ -115,7 +115,7 @@ func (e editedCluster) testPartitions() {
 	e.testForcedRevision()
 }
 
-// testRemovedPartition removes a partition, which waits for a running and a held job, and needs no help then.
+// testRemovedPartition removes a partition. The removal waits for a running and a held job, and then completes without help.
 func (e editedCluster) testRemovedPartition(partition string, remove func()) {
 	e.Helper()
 	running := e.submitWaiting("-p", partition)
@@ -168,7 +168,7 @@ func (e editedCluster) testDeletedNodeSet() {
 	e.awaitCondition(v1beta1.ConditionConfigApplied, "True Applied")
 }
 
-// movePendingJob asks for another partition for a job. slurmctld 26.05 now and then answers "Resource temporarily unavailable".
+// movePendingJob requests another partition for a job. slurmctld 26.05 sometimes answers "Resource temporarily unavailable".
 func (e editedCluster) movePendingJob(job string) {
 	e.Helper()
 	process.Await(e.T, func() error {
@@ -242,7 +242,7 @@ func (e editedCluster) awaitReady(nodeSet, want string) {
 	})
 }
 
-// awaitLeftOut waits until the Controller names a NodeSet that slurm.conf leaves out, or none.
+// awaitLeftOut waits until the Controller names a NodeSet that slurm.conf leaves out, or no NodeSet.
 func (e editedCluster) awaitLeftOut(nodeSet string) {
 	e.Helper()
 	if nodeSet != "" {
@@ -258,7 +258,7 @@ func (e editedCluster) awaitLeftOut(nodeSet string) {
 	})
 }
 
-// testNames creates NodeSets with names of workers of others, in both orders, and one with a name that Slurm does not take.
+// testNames creates NodeSets with names of other NodeSets' workers, in both orders, and one with a name that Slurm does not accept.
 func (e editedCluster) testNames() {
 	e.createNodeSet("gpu")
 	job := e.runIn("gpu", "gpu-0")
@@ -354,7 +354,7 @@ func (e editedCluster) testDeletedReferences() {
 	e.await("Restarts=0", "scontrol", "show", "job", job)
 }
 
-// testFailedChange sets what a trial accepts and slurmctld does not start with, and takes it back.
+// testFailedChange sets an option that a trial accepts but with which slurmctld does not start, and reverts it.
 func (e editedCluster) testFailedChange() {
 	e.kubectl("delete", "pod", e.ctld) // the kubelet starts a container again later and later
 	e.setExtraConf("# A")

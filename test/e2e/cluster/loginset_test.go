@@ -133,7 +133,7 @@ func (e *env) testScaleInWithSession() {
 	}
 }
 
-// awaitSessions waits until alice has logged in to a pod so many times.
+// awaitSessions waits until alice has the given number of sessions in a pod.
 func (e *env) awaitSessions(pod string, count int) {
 	e.Helper()
 	process.AwaitValue(e.T, "the number of sessions", strconv.Itoa(count), func(ctx context.Context) (string, error) {
@@ -143,7 +143,7 @@ func (e *env) awaitSessions(pod string, count int) {
 	})
 }
 
-// loginPod returns the name of the newest login pod that does not leave.
+// loginPod returns the name of the newest login pod that is not being deleted.
 func (e *env) loginPod() string {
 	e.Helper()
 	out := e.kubectl("get", "pods", "-l", "app.kubernetes.io/name=login", "--sort-by=.metadata.creationTimestamp", "-o",
@@ -171,7 +171,7 @@ func (e *env) testZero() {
 	}
 }
 
-// testChangedSSSD changes the Secret of SSSD, which the kubelet takes a minute to hand out. SSSD starts again in its
+// testChangedSSSD changes the Secret of SSSD, which the kubelet takes a minute to distribute. SSSD restarts in its
 // container.
 func (e *env) testChangedSSSD() {
 	const line = "# changed"

@@ -26,8 +26,8 @@ func TestLostWorker(t *testing.T) {
 	}
 }
 
-// longerThanRequests is longer than a request to register again needs until slurmd would register: until the kubelet has
-// written it into the pod, and the agent has seen it.
+// longerThanRequests is longer than the delay between a request to register again and slurmd's registration: the kubelet writes the request
+// into the pod, and the agent reads it.
 const longerThanRequests = 45 * time.Second
 
 // testLostWorker loses the record of a worker with a job. slurmd registers only after the job has ended: slurmctld would end a job that it

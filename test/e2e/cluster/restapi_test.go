@@ -29,8 +29,8 @@ func (e *env) newToken() func() string {
 	return func() string { return token }
 }
 
-// restdClientAt returns a function that asks slurmrestd through the API server, since the test is not in the
-// network of Services. A service such as "https:slurm-restapi:6821" is asked with TLS, without verification.
+// restdClientAt returns a function that sends requests to slurmrestd through the API server, since the test is not in
+// the network of Services. For a service such as "https:slurm-restapi:6821" it uses TLS without verification.
 func (e *env) restdClientAt(service string, token func() string) func(ctx context.Context, path string) (string, error) {
 	e.Helper()
 	config, err := e.kube.RESTConfig()
@@ -57,7 +57,7 @@ func (e *env) restdClientAt(service string, token func() string) func(ctx contex
 	}
 }
 
-// testRestAPI asks slurmrestd for jobs all the time while its pods are replaced. No answer fails.
+// testRestAPI requests jobs from slurmrestd all the time while its pods are replaced. No request fails.
 func (e *env) testRestAPI(job string) {
 	ask := e.restdClient()
 	text, err := ask(e.Context(), "/slurm/v0.0.42/job/"+job)
@@ -68,8 +68,8 @@ func (e *env) testRestAPI(job string) {
 	e.replaceRestAPI("again", ask)
 }
 
-// replaceRestAPI replaces the pods of slurmrestd, by a new value of an annotation, while a client asks all the time. No
-// answer fails.
+// replaceRestAPI replaces the pods of slurmrestd, by a new value of an annotation, while a client sends requests all
+// the time. No request fails.
 func (e *env) replaceRestAPI(annotation string, ask func(ctx context.Context, path string) (string, error)) {
 	e.Helper()
 	ctx, cancel := context.WithCancel(e.Context())

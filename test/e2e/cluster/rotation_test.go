@@ -18,10 +18,10 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
-// TestRotation replaces the key of auth/slurm twice, with -long on each release: first slurm.key by a key set, then the key in
-// that set, and the key of auth/jwt at the same time. Meanwhile a job runs, and commands in slurmctld's container and in a
-// login pod and requests to slurmrestd with the token of a Token follow each other. The operator is stopped in the middle of
-// the first rotation and started again. A partition that an administrator has drained stays so.
+// TestRotation replaces the key of auth/slurm twice, with -long on each release. It first replaces slurm.key by a key set, then the key in
+// that set, and the key of auth/jwt at the same time. Meanwhile a job runs. Commands in slurmctld's container and in a login pod, and
+// requests to slurmrestd with the token of a Token, follow each other. The operator is stopped in the middle of the first rotation and
+// started again. A partition that an administrator has drained stays drained.
 func TestRotation(t *testing.T) {
 	if missing := realkube.MissingNodeRequirement(); missing != "" {
 		t.Skip(missing)
@@ -86,7 +86,7 @@ type rotatedCluster struct {
 	hasLogin                  bool
 	begin                     time.Time
 	lastStep                  map[rotatedKey]string
-	// askWithOldToken asks slurmrestd with a token of the first key of auth/jwt.
+	// askWithOldToken sends a request to slurmrestd with a token of the first key of auth/jwt.
 	askWithOldToken func(ctx context.Context, path string) (string, error)
 
 	cancel  context.CancelFunc
@@ -160,8 +160,8 @@ func (c *rotatedCluster) addResult(where string, run func() (string, error)) {
 	c.results[where] = out
 }
 
-// readToken returns a function that returns the token of the Token, which it reads each five seconds, as the kubelet and a
-// program do that read it from a volume. The lifetime in token.yaml gives them 12 seconds.
+// readToken returns a function that returns the token of the Token. It reads the token every five seconds, like the kubelet and a program
+// that reads it from a volume. The lifetime in token.yaml gives them 12 seconds.
 func (c *rotatedCluster) readToken() func() string {
 	var token string
 	var at time.Time
@@ -211,7 +211,7 @@ func (c *rotatedCluster) awaitRotated(key rotatedKey) {
 	})
 }
 
-// checkOldTokenIsRefused checks that a token of the first key of auth/jwt is worthless.
+// checkOldTokenIsRefused checks that a token of the first key of auth/jwt is refused.
 func (c *rotatedCluster) checkOldTokenIsRefused() {
 	c.Helper()
 	_, err := c.askWithOldToken(c.Context(), "/slurm/v0.0.42/jobs/")

@@ -21,7 +21,7 @@ type slinkyCluster struct {
 	// jobs are the ids of all jobs, and queued is the id of the job that waits for another one.
 	jobs   []string
 	queued string
-	// workers and running are what runWorkers and runJobs returned when the jobs had started, without what has ended since.
+	// workers and running are the results of runWorkers and runJobs when the jobs had started, without those that have ended since.
 	workers, running []string
 }
 

@@ -31,9 +31,8 @@ const (
 	slinkyRevision = "5d9c7b8f6"
 )
 
-// slinkyOperator stands in for Slinky's operator, as its documentation describes what that one makes. It makes the objects
-// of a Controller, an Accounting, a RestApi and NodeSets, corrects them every second, replaces workers of other revisions, and
-// writes every status.
+// slinkyOperator stands in for Slinky's operator, as its documentation describes its objects. It creates the objects of a Controller, an
+// Accounting, a RestApi and NodeSets, corrects them every second, replaces workers of other revisions, and writes every status.
 type slinkyOperator struct {
 	*env
 	client  client.Client
@@ -78,13 +77,13 @@ func (e *env) parseObject(text string) *unstructured.Unstructured {
 // daemonValues are what the objects of a daemon are rendered from.
 type daemonValues struct{ Namespace, Kind, UID, App, Component, Image, ExtraConf string }
 
-// Workers returns the values of what the workers of a Controller share.
+// Workers returns the values that the workers of a Controller share.
 func (v daemonValues) Workers() daemonValues {
 	v.App, v.Component = v1beta1.AppSlurmd, "worker"
 	return v
 }
 
-// valuesOf returns the values of the daemon of an object. As in cluster.yaml, some are of slurmd's image.
+// valuesOf returns the values of the daemon of an object. As in cluster.yaml, some daemons use slurmd's image.
 func (s *slinkyOperator) valuesOf(kind, app, component string) daemonValues {
 	image := app
 	if s.version != versions[0] && app != v1beta1.AppSlurmdbd {
@@ -150,7 +149,7 @@ func (s *slinkyOperator) reconcile(ctx context.Context) error {
 	return nil
 }
 
-// correct makes an object, or gives it the parts that the operator wants. Owners, labels and annotations of others stay.
+// correct creates an object, or applies the parts that the operator wants. Other owners, labels and annotations stay.
 func (s *slinkyOperator) correct(ctx context.Context, want *unstructured.Unstructured) error {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(want.GroupVersionKind())

@@ -129,7 +129,7 @@ func (c *slinkyCluster) checkUntouched(kinds string) {
 // deletionCommand is the command in the condition of an object whose daemon another operator has made.
 var deletionCommand = regexp.MustCompile(`kubectl (--namespace \S+ delete \S+ \S+ --cascade=orphan)`)
 
-// testTakeOver has our operator take over all objects. The workers are adopted, and the daemons stay.
+// testTakeOver lets our operator take over all objects. It adopts the workers, and the daemons stay.
 func (c *slinkyCluster) testTakeOver() {
 	c.Helper()
 	begin := time.Now()

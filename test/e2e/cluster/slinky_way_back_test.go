@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// testScaleIn takes one of the workers that our operator has adopted away. It is drained, and deleted after its jobs.
+// testScaleIn removes one of the workers that our operator has adopted. It is drained, and deleted after its jobs.
 func (c *slinkyCluster) testScaleIn() {
 	c.Helper()
 	c.kubectl("scale", "nodeset/pool", "--replicas=2")

@@ -19,7 +19,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// reconcileNodeSet deletes workers of other revisions, makes those that are missing, and writes the status.
+// reconcileNodeSet deletes workers of other revisions, creates missing ones, and writes the status.
 func (s *slinkyOperator) reconcileNodeSet(ctx context.Context, name string) error {
 	nodeSet := newCustomResource(v1beta1.KindNodeSet)
 	pods := &unstructured.UnstructuredList{}

@@ -135,9 +135,8 @@ func (s stackEnv) testGPUs() {
 	s.Logf("from helm upgrade with a NodeSet of GPUs until a job has had one, and it is at zero again: %.1f s", time.Since(begin).Seconds())
 }
 
-// testSlinkyShapes upgrades the release with what Slinky's documentation shows. The worker of the Kubernetes node is in
-// the rack that the node's annotation names, and a job in the partition of all gets its GPU, on a worker that knows the
-// SPANK plugins.
+// testSlinkyShapes upgrades the release with the examples of Slinky's documentation. The worker of the Kubernetes node is in the rack that
+// the node's annotation names. A job in the partition of all gets its GPU, on a worker that knows the SPANK plugins.
 func (s stackEnv) testSlinkyShapes() {
 	s.Helper()
 	begin := time.Now()
@@ -237,7 +236,7 @@ func (s stackEnv) startJob(seconds int) string {
 	return job
 }
 
-// testUpgrade changes a value of the release, and takes that back, while a job runs.
+// testUpgrade changes a value of the release, and reverts it, while a job runs.
 func (s stackEnv) testUpgrade() {
 	s.Helper()
 	job := s.startJob(600)

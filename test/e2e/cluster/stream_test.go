@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// streamScript submits a job and lists the queue every two seconds until the test makes a file. It prints the jobs, and
-// each call that failed.
+// streamScript submits a job and lists the queue every two seconds until the test creates a file. It prints the jobs, and each call that
+// failed.
 const streamScript = `cd /; until test -e /tmp/stream-ended; do
 	begin=$(date +%s); if id=$(sbatch --parsable -o /dev/null --wrap true 2>/tmp/stream-error); then echo "job $id"
 	else echo "failed: sbatch after $(($(date +%s) - begin)) s: $(tr '\n' ' ' </tmp/stream-error)"; fi
@@ -21,8 +21,8 @@ const streamScript = `cd /; until test -e /tmp/stream-ended; do
 	sleep 2
 done`
 
-// startStream lets a user submit jobs and list the queue in a login pod. The returned function ends that, and checks
-// that every job that was accepted ran once and is recorded.
+// startStream lets a user submit jobs and list the queue in a login pod. The returned function stops this, and checks that every accepted
+// job ran once and is recorded.
 func (e *env) startStream() (end func()) {
 	pod := e.loginPod()
 	type result struct {
@@ -55,7 +55,7 @@ func (e *env) startStream() (end func()) {
 	}
 }
 
-// awaitRecords waits until there is one record of each job, and all have completed. A job that was started again has two.
+// awaitRecords waits until each job has one record, and all have completed. A job that was started again has two records.
 func (e *env) awaitRecords(jobs []string) {
 	e.Helper()
 	unfinished := ""

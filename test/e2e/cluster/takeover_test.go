@@ -39,8 +39,8 @@ func testTakeover(t *testing.T, kube *realkube.Cluster) {
 	}
 }
 
-// testRotationOfPairs replaces both keys while slurmctlds are in standby, so that those that take over later must have the new
-// ones. No call fails meanwhile.
+// testRotationOfPairs replaces both keys while slurmctlds are in standby; they must have the new keys when they take over later. No call
+// fails meanwhile.
 func testRotationOfPairs(pairs []*env) {
 	var clusters []*rotatedCluster
 	for _, e := range pairs {
@@ -60,7 +60,7 @@ func testRotationOfPairs(pairs []*env) {
 	}
 }
 
-// awaitCompleted waits until jobs have ended well, of which slurmctld must know all.
+// awaitCompleted waits until jobs have completed. slurmctld must know all of them.
 func (e *env) awaitCompleted(jobs []string) {
 	e.Helper()
 	process.Await(e.T, func() error {

@@ -15,11 +15,11 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// lean are values of a stack without what has no part in the test.
+// lean are values of a stack without the parts that the test does not need.
 const lean = "slurm.accounting.enabled=false,slurm.loginsets=null"
 
-// TestTwoStacks runs two stacks in one Kubernetes cluster, and an operator of all namespaces beside them. It removes the second one in
-// every way that goes wrong, and takes it back. It runs with -long.
+// TestTwoStacks runs two stacks in one Kubernetes cluster, and an operator of all namespaces beside them. It removes the second stack in
+// every way that fails, and rolls back. It runs with -long.
 func TestTwoStacks(t *testing.T) {
 	first := startStack(t, versions[0])
 	first.runStack("install", "--set", lean)

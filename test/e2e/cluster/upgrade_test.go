@@ -10,9 +10,9 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// testUpgrade gives a cluster of Slurm 24.11 the images of 26.05 while a job runs, slurmdbd first, then slurmctld.
-// slurmrestd, whose image is set before, follows them. The worker and the login pods are of 24.11 still; the worker gets
-// its image last. Another order and a way back are refused before anything is touched.
+// testUpgrade gives a cluster of Slurm 24.11 the images of 26.05 while a job runs: slurmdbd first, then slurmctld. slurmrestd, whose image
+// is set before, follows them. The worker and the login pods still have 24.11; the worker gets its image last. The operator refuses another
+// order and a way back before it changes anything.
 func (e *env) testUpgrade() {
 	job := e.submit("--wrap", "sleep 3600")
 	e.awaitState(job, "RUNNING")
@@ -87,7 +87,7 @@ func (e *env) testWrongOrder() {
 	}
 }
 
-// testWayBack gives a daemon of 26.05 an image of 24.11. Its pod is not touched.
+// testWayBack gives a daemon of 26.05 an image of 24.11. Its pod is not changed.
 func (e *env) testWayBack(kind, daemon, image, pod string) {
 	e.Helper()
 	e.awaitStatusRelease(kind, "26.05")
@@ -167,7 +167,7 @@ func (e *env) setImage(kind, container, image string) {
 		fmt.Sprintf(`{"spec":{%q:{"image":"localhost/%s"}}}`, container, image))
 }
 
-// awaitRelease waits until the daemon in a pod is of a release.
+// awaitRelease waits until the daemon in a pod has a release.
 func (e *env) awaitRelease(pod, daemon, release string) {
 	e.Helper()
 	process.Await(e.T, func() error {

@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// testWorkerSSH logs in to a worker of the NodeSet burst, through a login pod. A user with a job there gets in, and the
-// session belongs to the job, with which it ends. A user without one is refused.
+// testWorkerSSH logs in to a worker of the NodeSet burst, through a login pod. A user with a job there gets in; the
+// session belongs to the job and ends with it. A user without a job is refused.
 func (e *env) testWorkerSSH() {
 	begin := time.Now()
 	out, err := e.ssh(e.Context(), "cd / && sbatch --parsable -o /dev/null -C burst --wrap 'sleep 600'")
@@ -67,7 +67,7 @@ func (e *env) execInClient(command ...string) []string {
 	return append([]string{"--namespace", e.namespace, "exec", "client", "--"}, command...)
 }
 
-// workerSSH returns the command that runs another one as a user in worker burst-0, through a login pod.
+// workerSSH returns the command that runs a command as a user in worker burst-0, through a login pod.
 func workerSSH(user, command string) []string {
 	return slices.Concat([]string{"ssh"}, sshOptions[:len(sshOptions)-1], []string{user, "-J", "alice@login", "burst-0",
 		command})

@@ -20,8 +20,8 @@ func (c nodeSetEnv) deleteBy(cascade, kinds string) {
 	c.kubectl("--namespace", c.Values.Namespace, "delete", kinds, c.spec.Name, "--cascade="+cascade, "--wait=false")
 }
 
-// testForegroundDeletion: Kubernetes' garbage collector deletes what a NodeSet owns at once; its
-// workers wait for their jobs all the same.
+// testForegroundDeletion: Kubernetes' garbage collector deletes the objects of a NodeSet at once, but its workers wait
+// for their jobs.
 func testForegroundDeletion(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "fore", Replicas: 2})
 	job := c.startJob("fore-0", 30)
@@ -65,8 +65,8 @@ func testPrune(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// testOrphaning: a NodeSet that leaves its workers behind touches nothing, and the next one of
-// the name takes them over with their jobs.
+// testOrphaning: a NodeSet that is deleted with orphaned workers changes nothing. The next NodeSet with the name takes
+// them over with their jobs.
 func testOrphaning(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "left", Replicas: 2})
 	job := c.startJob("left-0", 30)

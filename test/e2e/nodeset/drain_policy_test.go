@@ -118,7 +118,7 @@ func testClaims(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "dropped", Replicas: 2, Mount: "data", Spec: template +
 		"  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete, whenDeleted: Delete}"})
 	c.awaitClaims("data-dropped-0", "data-dropped-1")
-	c.awaitStatus("slurmIdle", "2") // a worker that the operator has not seen registered would go first
+	c.awaitStatus("slurmIdle", "2") // a worker whose registration the operator has not seen would be deleted first
 	// Without the annotation, the worker that has been idle for longer would be deleted.
 	c.kubectl("--namespace", s.Values.Namespace, "annotate", "pod", "dropped-1",
 		"nodeset.slinky.slurm.net/pod-deletion-cost=-1")
@@ -130,7 +130,7 @@ func testClaims(t *testing.T, s *nodeset.Env) {
 	testChangedRetention(t, s, template)
 }
 
-// testChangedRetention: a left-over claim follows the policy under which it was left, except Retain.
+// testChangedRetention: a left-over claim follows the policy at the time when it was left, except Retain.
 func testChangedRetention(t *testing.T, s *nodeset.Env, template string) {
 	t.Helper()
 	policy := "  persistentVolumeClaimRetentionPolicy: {whenScaled: %s, whenDeleted: %s}"

@@ -82,8 +82,7 @@ func testUpdate(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// testDeletion expects a deleted NodeSet to stay until its last job has ended, and to leave nothing
-// behind.
+// testDeletion expects a deleted NodeSet to stay until its last job has ended, and to leave no objects behind.
 func testDeletion(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "gone", Replicas: 2})
 	job := c.startJob("gone-0", 30)

@@ -95,8 +95,7 @@ func (s *Env) startFirstSlurm(ctx context.Context) error {
 	return s.startSlurm(ctx, slurmCluster{Name: "e2e"})
 }
 
-// slurmCluster contains Slurm's name of a cluster, and the NodeName line of its slurm.conf, or
-// none.
+// slurmCluster contains Slurm's name of a cluster, and the NodeName line of its slurm.conf, which may be empty.
 type slurmCluster struct {
 	Name, Nodes string
 	// SlurmdTimeout is SlurmdTimeout of slurm.conf, in seconds. 0 sets a short one that detects unresponsive nodes soon.

@@ -91,8 +91,7 @@ func (c nodeSetEnv) awaitWorkers(want ...string) map[string]nodeset.Worker {
 	return workers
 }
 
-// startJob starts a job on a worker and waits until Kubernetes shows it too, and of
-// when it ends at the latest.
+// startJob starts a job on a worker and waits until Kubernetes shows it, with the latest time of its end.
 func (c nodeSetEnv) startJob(slurmNode string, limit int) string {
 	c.t.Helper()
 	id, err := c.SubmitJob(c.t.Context(), slurmNode, limit)

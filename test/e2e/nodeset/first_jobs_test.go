@@ -17,9 +17,8 @@ import (
 var freshRounds = flag.Int("fresh", 0,
 	"how many times workers are started again under waiting jobs, on 24.11; 0 skips the test")
 
-// TestTheFirstJobsOfFreshWorkers has jobs wait while there are no workers, so that each
-// worker has its first job in the moment of its registration, again and again. What slurmd
-// and slurmctld said of a job that did not end well is logged.
+// TestTheFirstJobsOfFreshWorkers repeatedly lets jobs wait without workers, so each worker gets its first job at the
+// moment of its registration. If a job does not end well, the test logs what slurmd and slurmctld logged about it.
 func TestTheFirstJobsOfFreshWorkers(t *testing.T) {
 	if *freshRounds == 0 {
 		t.Skip("it is played with -fresh=12")

@@ -15,7 +15,7 @@ import (
 // freezer is the hierarchy of cgroup v1. Not even SIGKILL ends its frozen processes, unlike those of cgroup v2.
 const freezer = "/sys/fs/cgroup/freezer"
 
-// removedWithin is how long the kernel may need until a group is empty whose process ends.
+// removedWithin is how long the kernel may need to empty a group after its process ends.
 const removedWithin = 10 * time.Second
 
 // MissingFreezer returns why FreezeProgram cannot run here, empty if it can.

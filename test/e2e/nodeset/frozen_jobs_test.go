@@ -25,8 +25,8 @@ func testUnkillableTask(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// testDuplicateJobID: slurmctld comes back with a state from before a job and gives the job's id to the next one, while
-// the first one does not end.
+// testDuplicateJobID: slurmctld comes back with a state from before a job, and gives the job's id to the next job. The
+// first job does not end.
 func testDuplicateJobID(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "twice", Replicas: 1})
 	runScript(t, s, "scontrol reconfigure; sleep 6; rm -rf /out/saved; cp -a /var/spool/slurmctld /out/saved")

@@ -20,8 +20,8 @@ func testHeldByAdmin(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "held", Replicas: 3})
 	c.expectEvictionRefused("held-0", "held-1", "held-2")
 	c.setNodeState("held-2", "FAIL", "disk is failing", "Fail")
-	// Where ReturnToService is 2, Slurm itself undoes DOWN when slurmd registers again: it
-	// does not until the operator has closed the node.
+	// If ReturnToService is 2, Slurm itself undoes DOWN when slurmd registers again. slurmd must not do so until the operator has closed the
+	// node.
 	silenced := c.mustWorkers()["held-1"]
 	must(t, silenced.SignalSlurmd(syscall.SIGSTOP))
 	c.setNodeState("held-1", "DOWN", "bad fan", "Down")
@@ -85,7 +85,7 @@ func (c nodeSetEnv) keepNodeDown(slurmNode, reason string) {
 	})
 }
 
-// expectNodeHeld expects a Slurm node to stay out of service with the reason, to which slurmctld adds that it misses slurmd.
+// expectNodeHeld expects a Slurm node to stay out of service with the reason. slurmctld adds to it that slurmd does not respond.
 func (c nodeSetEnv) expectNodeHeld(slurmNode, want string) {
 	c.t.Helper()
 	c.expectSteady(slurmNode+" is held", func() (bool, string) {

@@ -32,7 +32,7 @@ func testBrokenGPU(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// testSmallMachine: Slurm refuses a worker whose machine is smaller than its record, until the NodeSet asks for less.
+// testSmallMachine: Slurm refuses a worker whose machine is smaller than its record, until the NodeSet requests less.
 func testSmallMachine(t *testing.T, s *nodeset.Env) {
 	c := nodeSetEnv{t, s, nodeset.NodeSet{Name: "small", Replicas: 1, ExtraConf: "CPUs=2 RealMemory=9000000"}, process.Patience}
 	created := c.recordCreations()

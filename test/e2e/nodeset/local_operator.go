@@ -20,7 +20,7 @@ import (
 // LocalOperator is the operator as a process of this machine, instead of the one in a pod. All of
 // its requests go through proxies.
 type LocalOperator struct {
-	// Kube is the proxy in front of the API server, Slurm the one in front of slurmrestd.
+	// Kube is the proxy in front of the API server, and Slurm the proxy in front of slurmrestd.
 	Kube, Slurm *faultproxy.Proxy
 
 	program, kubeconfig string

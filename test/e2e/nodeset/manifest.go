@@ -17,8 +17,8 @@ type ManifestValues struct {
 	Namespace string
 	// Version is Slurm's version, such as "26.05".
 	Version string
-	// Controller: an external Controller stands for the Slurm cluster, whose slurmctld pod the
-	// operator may use, instead of a Cluster.
+	// Controller is whether an external Controller stands for the Slurm cluster, instead of a Cluster. The operator may
+	// use its slurmctld pod.
 	Controller bool
 	// SlurmKey and JWTKey are base64-encoded.
 	SlurmKey, JWTKey string
