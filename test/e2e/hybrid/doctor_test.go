@@ -24,12 +24,12 @@ func buildPlugin(t *testing.T) string {
 	return program
 }
 
-// checkDoctor checks which of these findings the doctor has in the namespace.
+// checkDoctor checks which of these findings the doctor reports in the namespace.
 func (e *env) checkDoctor(want ...string) {
 	e.Helper()
 	doctor := exec.CommandContext(e.Context(), e.plugin, "doctor", "--namespace", e.namespace, "--output", "json")
 	doctor.Env = append(os.Environ(), "KUBECONFIG="+e.kube.Kubeconfig(), "NO_PROXY="+e.kube.HostAddress)
-	text, err := doctor.Output() // its exit status is 1 where it finds anything, such as a missing adapter
+	text, err := doctor.Output() // its exit status is 1 if it finds any problem, such as a missing adapter
 	var report struct {
 		Findings []struct{ Code, Problem string }
 	}

@@ -48,7 +48,7 @@ type env struct {
 	plugin string
 	// unpeered is of the hosts that start.
 	unpeered bool
-	// confServer and names are how hosts outside find a slurmctld behind a NodePort.
+	// confServer and names let hosts outside find a slurmctld behind a NodePort.
 	confServer string
 	names      map[string]string
 	// ctld runs a command where slurmctld runs, and ctldHost is its host if that is outside.
@@ -109,7 +109,7 @@ func startKube(t *testing.T, versions, namespaces []string) *realkube.Cluster {
 	return kube
 }
 
-// newEnv returns a cell without any daemon. Its objects are deleted at its end, so that their ports are free.
+// newEnv returns a cell without any daemon. Its objects are deleted at its end, which frees their ports.
 func newEnv(t *testing.T, kube *realkube.Cluster, namespace, version string) *env {
 	t.Helper()
 	e := &env{T: t, kube: kube, namespace: namespace, slurmKey: make([]byte, 64), jwtKey: make([]byte, 32)}
@@ -197,7 +197,7 @@ func (e *env) awaitReady(objects ...string) {
 	}
 }
 
-// assignAddress does what a cloud does for a Service of type LoadBalancer.
+// assignAddress assigns an address to a Service of type LoadBalancer, as a cloud does.
 func (e *env) assignAddress(service, address string) {
 	e.Helper()
 	process.Await(e.T, func() error {

@@ -76,7 +76,7 @@ func TestHybrid(t *testing.T) {
 	}
 }
 
-// testAllOutside: everything runs outside but workers and, besides those outside, a login pod and a slurmrestd.
+// testAllOutside: slurmdbd, slurmctld, a slurmd and a login host run outside. Workers, a login pod and slurmrestd run in pods.
 func (e *env) testAllOutside() {
 	e.startSlurmdbd()
 	ctl := e.startSlurmctld(e.values.Slurmdbd)

@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// testAuthorization sends requests directly to the adapter, bypassing the API server, and checks
-// what its service account may not do.
+// testAuthorization sends requests directly to the adapter, bypassing the API server, and checks which rights its
+// service account lacks.
 func (s *env) testAuthorization(t *testing.T, p *adapter) {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // the test is about credentials
 	path := query{namespace: "team-a", resource: nodeSets, name: "gpu", metric: "slurm_nodeset_required_nodes"}.path(

@@ -97,8 +97,7 @@ func (s *env) testPublicManifests(t *testing.T) {
 	}
 }
 
-// expectedWarnings returns the warnings of the API server when the objects of a file are created:
-// the fields that nothing implements yet.
+// expectedWarnings returns the warnings of the API server when the objects of a file are created.
 func expectedWarnings(file string) []string {
 	return map[string][]string{
 		"nodeset.yaml": {

@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// TestNoObjectKeepsOthersFromBeingRead: without the webhook, the API server itself refuses what Go cannot read. One such
-// NodeSet in any namespace would keep the operator from reading all NodeSets.
+// TestNoObjectKeepsOthersFromBeingRead: without the webhook, the API server itself refuses objects that Go cannot read. One such NodeSet in
+// any namespace would keep the operator from reading all NodeSets.
 func TestNoObjectKeepsOthersFromBeingRead(t *testing.T) {
 	s := newEnv(t)
 	for _, strategy := range []string{

@@ -86,8 +86,8 @@ func readApplications(t *testing.T, pattern string) map[string]application {
 	return out
 }
 
-// TestTheApplicationsOfArgoCD: they are in the right order, and their charts render with their values. A Slurm cluster's workers
-// go before slurmrestd, without which the operator cannot drain them.
+// TestTheApplicationsOfArgoCD: they are in the right order, and their charts render with their values. A Slurm cluster's workers are
+// deleted before slurmrestd, because the operator needs slurmrestd to drain them.
 func TestTheApplicationsOfArgoCD(t *testing.T) {
 	readApplications(t, "root.yaml")
 	apps := readApplications(t, "apps/*.yaml")
@@ -121,7 +121,7 @@ func TestTheApplicationsOfArgoCD(t *testing.T) {
 	}
 }
 
-// renderApplication renders the chart of an Application as Argo CD does, which refuses values that the chart does not know.
+// renderApplication renders the chart of an Application as Argo CD does. The chart refuses unknown values.
 func renderApplication(t *testing.T, app application) string {
 	t.Helper()
 	source := app.Spec.Source

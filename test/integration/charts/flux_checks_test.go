@@ -11,8 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realkube"
 )
 
-// checkPrerequisites checks that what a release needs was installed before: definitions before the operator, the operator before
-// clusters.
+// checkPrerequisites checks the order of installation: definitions before the operator, and the operator before clusters.
 func checkPrerequisites(t *testing.T, k *realkube.Cluster, release helmRelease) {
 	t.Helper()
 	needs := map[string][]string{
@@ -28,7 +27,7 @@ func checkPrerequisites(t *testing.T, k *realkube.Cluster, release helmRelease) 
 	}
 }
 
-// checkInstalled looks for what only the values of the HelmReleases can have made.
+// checkInstalled checks objects that exist only with the values of the HelmReleases.
 func checkInstalled(t *testing.T, k *realkube.Cluster) {
 	t.Helper()
 	for _, tc := range []struct{ object, namespace, path, want string }{

@@ -14,8 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// TestHealthChecks evaluates the expressions of a cluster's release as Flux does: an object that neither of them is true
-// for is waited for.
+// TestHealthChecks evaluates the expressions of a cluster's release as Flux does. Flux waits for an object while neither expression is
+// true.
 func TestHealthChecks(t *testing.T) {
 	text := mustRun(t)(renderChart(t, "slurm-flux", "--values", valuesFiles(t, "slurm-flux")["tenant"]))
 	checks := map[string]healthCheck{}
@@ -71,7 +71,7 @@ func healthCases() []healthCase {
 	}
 }
 
-// evaluateHealth returns "failed" or "current" if that expression is true, and "" if none is or can be evaluated.
+// evaluateHealth returns "failed" or "current" if that expression is true, and "" if neither is true or can be evaluated.
 func evaluateHealth(t *testing.T, check healthCheck, object map[string]any) string {
 	t.Helper()
 	environment, err := cel.NewEnv(cel.HomogeneousAggregateLiterals(), cel.EagerlyValidateDeclarations(true),

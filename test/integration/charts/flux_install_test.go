@@ -47,7 +47,7 @@ func TestFluxInstallsTheCharts(t *testing.T) {
 	checkRemovalWaits(t, tenant)
 }
 
-// createDefinitionsOfFlux has controller-gen generate the definitions from Flux's types, and the API server serve them.
+// createDefinitionsOfFlux generates the definitions from Flux's types with controller-gen, and creates them in the API server.
 func createDefinitionsOfFlux(t *testing.T, k *realkube.Cluster) {
 	t.Helper()
 	dir := t.TempDir()
@@ -84,7 +84,7 @@ func compareStored(t *testing.T, k *realkube.Cluster, documents []string) {
 	}
 }
 
-// missingFields returns the paths of what got does not have as want has it. It may have more.
+// missingFields returns the paths of want's fields that got lacks or sets to another value. got may have more fields.
 func missingFields(path string, want, got any) []string {
 	wanted, isMap := want.(map[string]any)
 	if !isMap {

@@ -71,7 +71,7 @@ func TestFluxKnowsEveryField(t *testing.T) {
 	}
 }
 
-// documentsOfFlux returns what the chart slurm-flux renders, without the objects that Kubernetes itself knows.
+// documentsOfFlux returns the output of the chart slurm-flux, without the objects of Kubernetes' own kinds.
 func documentsOfFlux(t *testing.T, values string) []string {
 	t.Helper()
 	text := mustRun(t)(renderChart(t, "slurm-flux", "--values", values))
@@ -119,8 +119,8 @@ func TestTheSchemaKnowsTheFieldsOfFlux(t *testing.T) {
 	}
 }
 
-// TestSecretsAreReadInTheNamespacesOfClusters: the operator and the adapter may read the Secrets of the clusters that the
-// chart installs, unless the user says otherwise.
+// TestSecretsAreReadInTheNamespacesOfClusters: the operator and the adapter may read the Secrets of the clusters that the chart installs,
+// unless the user restricts this.
 func TestSecretsAreReadInTheNamespacesOfClusters(t *testing.T) {
 	for _, tc := range []struct {
 		name, set string

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestTheValuesOfReleasesFitTheirCharts renders the chart of each HelmRelease with its values, which the chart would refuse if it
-// did not know them. The Jobs that slurm-flux adds are restricted, and slurm-operator runs in them.
+// TestTheValuesOfReleasesFitTheirCharts renders the chart of each HelmRelease with its values; the chart refuses unknown values. The Jobs
+// that slurm-flux adds are restricted, and run slurm-operator.
 func TestTheValuesOfReleasesFitTheirCharts(t *testing.T) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {

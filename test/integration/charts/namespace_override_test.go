@@ -39,8 +39,8 @@ func copyWithNotes(t *testing.T, chart string) string {
 // ofTheRelease matches texts that name the release's own namespace, whatever the objects' namespace is.
 var ofTheRelease = regexp.MustCompile(`(helm (?:uninstall|upgrade|rollback|test) [^\\\n]*--namespace |--release-namespace=)\w+`)
 
-// TestNamespaceOverrideIsAReleaseElsewhere: with namespaceOverride a chart renders what a release in that namespace renders: objects, the
-// subjects of rights, references, hooks, names of Services, ServiceMonitors and the commands of the notes.
+// TestNamespaceOverrideIsAReleaseElsewhere: with namespaceOverride a chart has the same output as a release in that namespace. This covers
+// objects, the subjects of rights, references, hooks, names of Services, ServiceMonitors and the commands of the notes.
 func TestNamespaceOverrideIsAReleaseElsewhere(t *testing.T) {
 	for _, chart := range []string{"slurm", "slurm-exporter", "slurm-metrics", "slurm-operator", "slurm-flux"} {
 		for title, file := range valuesFiles(t, chart) {
@@ -56,7 +56,7 @@ func TestNamespaceOverrideIsAReleaseElsewhere(t *testing.T) {
 	}
 }
 
-// compareNamespaces compares two texts but for what names the namespace of the release.
+// compareNamespaces compares two texts, except where they name the namespace of the release.
 func compareNamespaces(t *testing.T, want, got string) {
 	t.Helper()
 	for _, text := range []*string{&want, &got} {
@@ -67,7 +67,7 @@ func compareNamespaces(t *testing.T, want, got string) {
 	}
 }
 
-// checkNamespaces checks that an object is in the namespace, so that the comparison is one of more than nothing.
+// checkNamespaces checks that an object is in the namespace, so the comparison cannot be empty.
 func checkNamespaces(t *testing.T, text, namespace, chart string) {
 	t.Helper()
 	count := 0
@@ -89,8 +89,8 @@ func checkNamespaces(t *testing.T, text, namespace, chart string) {
 const elsewhereInTheStack = "slurm.namespaceOverride=elsewhere,slurm-operator.namespaceOverride=elsewhere,slurm-metrics.namespaceOverride=elsewhere," +
 	"slurm-operator.namespaces[0]=elsewhere"
 
-// TestNamespaceOverrideOfTheStack: all parts elsewhere are a release elsewhere, with the rights of its hook to see whether Helm still
-// removes the release.
+// TestNamespaceOverrideOfTheStack: a stack with all parts elsewhere equals a release elsewhere. In addition, its hook has the right to see
+// whether Helm still removes the release.
 func TestNamespaceOverrideOfTheStack(t *testing.T) {
 	for title, file := range valuesFiles(t, "slurm-stack") {
 		t.Run(title, func(t *testing.T) {
@@ -131,7 +131,8 @@ func ruleOf(t *testing.T, text, name, namespace string) string {
 	return ""
 }
 
-// TestPartsOfTheStackInNamespacesOfTheirOwn work or are refused: the operator and the adapter must serve the namespace of the cluster.
+// TestPartsOfTheStackInNamespacesOfTheirOwn: such stacks work or are refused. The operator and the adapter must serve the namespace of the
+// cluster.
 func TestPartsOfTheStackInNamespacesOfTheirOwn(t *testing.T) {
 	for _, tc := range []struct{ values, want string }{
 		{"slurm.namespaceOverride=a", "the operator does not manage namespace a of the cluster: add it to slurm-operator.namespaces (slurm)"},
@@ -159,7 +160,7 @@ func TestPartsOfTheStackInNamespacesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// checkReferencedNamespaces checks that the subjects of rights, the webhooks and the APIServices name what the text has.
+// checkReferencedNamespaces checks that the subjects of rights, the webhooks and the APIServices name objects that the text contains.
 func checkReferencedNamespaces(t *testing.T, values, text string) {
 	t.Helper()
 	has := map[string]bool{}

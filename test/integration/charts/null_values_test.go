@@ -78,7 +78,7 @@ func defaultValues(t *testing.T, chart string) map[string]any {
 // allCharts are the names of all charts.
 func allCharts() []string { return append(chartNames(), "slurm-operator-crds") }
 
-// minimalValues returns the arguments for the values without which a chart renders nothing.
+// minimalValues returns the arguments for the values that a chart needs to render anything.
 func minimalValues(t *testing.T, chart string) []string {
 	t.Helper()
 	if chart == "slurm-operator-crds" {
@@ -100,7 +100,7 @@ func mapsOf(t *testing.T, chart string) []string {
 	return out
 }
 
-// TestNullOfAnyMapRendersOrIsRefused: an error names the value, and is no failure of a template.
+// TestNullOfAnyMapRendersOrIsRefused: the error names the value, and is not a failure of a template.
 func TestNullOfAnyMapRendersOrIsRefused(t *testing.T) {
 	brokenTemplate := regexp.MustCompile(`nil pointer|error calling (?:dig|index|get|include: template: [^<]*: error calling dig)|can't evaluate field|wrong type|invalid value; expected`)
 	for _, chart := range allCharts() {

@@ -117,7 +117,7 @@ func schemaOf(t *testing.T, release string) *typed.Parser {
 	return parser
 }
 
-// firstKubeVersion returns the version of Kubernetes with which a chart begins, such as "1.29".
+// firstKubeVersion returns the first version of Kubernetes that a chart supports, such as "1.29".
 func firstKubeVersion(t *testing.T, chart string) string {
 	t.Helper()
 	var meta struct{ KubeVersion string }
@@ -163,7 +163,7 @@ func checkFields(t *testing.T, parser *typed.Parser, what, text string) int {
 	return checked
 }
 
-// schemaName returns the name of a kind in a schema, and true if the kind is none of Kubernetes' own.
+// schemaName returns the name of a kind in a schema, and true if the kind is not one of Kubernetes' own.
 func schemaName(apiVersion, kind string) (string, bool) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {

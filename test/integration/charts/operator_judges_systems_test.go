@@ -23,7 +23,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 
-// judgeAllTexts judges the goldens, what every chart renders for the values of its tests, and the values of Slinky's chart.
+// judgeAllTexts judges the goldens, the output of every chart for the values of its tests, and the values of Slinky's chart.
 func judgeAllTexts(t *testing.T) []*judgement {
 	t.Helper()
 	texts := goldenTexts(t)
@@ -51,8 +51,8 @@ func judgeAllTexts(t *testing.T) []*judgement {
 	return out
 }
 
-// TestRealSystemsAcceptWhatTheOperatorCreates for every text: an API server accepts worker pods, StatefulSets, Deployments and all else, and
-// a slurmctld of each release reads each configuration and has each record.
+// TestRealSystemsAcceptWhatTheOperatorCreates checks every text. An API server accepts worker pods, StatefulSets, Deployments and all other
+// objects. A slurmctld of each release reads each configuration and has each record.
 func TestRealSystemsAcceptWhatTheOperatorCreates(t *testing.T) {
 	all := judgeAllTexts(t)
 	t.Run("the API server", func(t *testing.T) { createJudgedObjects(t, all) })
@@ -104,7 +104,7 @@ func createJudgedObjects(t *testing.T, all []*judgement) {
 	createDry(t, k, slices.Sorted(maps.Keys(objects)))
 }
 
-// invalidValues are why the API server refuses objects for value sets of Slinky's chart, whose values it cannot accept.
+// invalidValues are the API server's errors for value sets of Slinky's chart that it cannot accept.
 var invalidValues = []string{
 	`Deployment.apps "test-release-slurm-restapi" is invalid: [spec.template.spec.resources.requests[memory]: Invalid value: "2"`,
 	`Pod "test-release-slurm-worker-slinky-0" is invalid: spec.resources.requests[memory]: Invalid value: "2"`,

@@ -27,12 +27,12 @@ import (
 type judgement struct {
 	// complaints are the errors, each with its object.
 	complaints []string
-	// created are the objects that the operator created, and configs the files beside slurm.conf of each Controller.
+	// created are the objects that the operator created. configs are the files beside slurm.conf of each Controller.
 	created []client.Object
 	configs map[string]map[string]string
 	// records are the options of the records that the operator created, by Controller and NodeSet.
 	records map[string]map[string]string
-	// nodeSets counts the NodeSets, each of which got a worker unless there is a complaint.
+	// nodeSets counts the NodeSets. Each of them got a worker or has a complaint.
 	nodeSets int
 }
 
@@ -40,7 +40,7 @@ func (j *judgement) complain(o client.Object, format string, args ...any) {
 	j.complaints = append(j.complaints, fmt.Sprintf("%s %s: ", kindOf(o), o.GetName())+fmt.Sprintf(format, args...))
 }
 
-// judgeObjects has the operator's own webhooks, observations and renderers work on what a chart rendered.
+// judgeObjects runs the operator's own webhooks, observations and renderers on the output of a chart.
 func judgeObjects(t *testing.T, text string) *judgement {
 	t.Helper()
 	owners := readObjects(t, text)

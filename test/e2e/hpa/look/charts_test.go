@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// chartObject is the part of a chart's object that the tests read.
+// chartObject contains the fields of a chart's object that the tests read.
 type chartObject struct {
 	Kind     string
 	Metadata struct {

@@ -94,7 +94,7 @@ func (s *env) close(t *testing.T) {
 	}
 }
 
-// startDev starts a Slurm with jobs and nodes of all kinds. It computes fair shares, and gathers what jobs use, every second.
+// startDev starts a Slurm with jobs and nodes of all kinds. Every second it computes fair shares and gathers the usage of jobs.
 func (s *env) startDev(ctx context.Context) (err error) {
 	s.dev, err = realslurm.Start(ctx, realslurm.Config{
 		Name: "dev", Nodes: realslurm.PopulateNodes,
@@ -109,15 +109,14 @@ func (s *env) startDev(ctx context.Context) (err error) {
 	return s.makePartitions(ctx)
 }
 
-// readDCGM returns what a dcgm-exporter shows that knows which GPUs of n2 the job "gpus" has.
+// readDCGM returns the metrics of a dcgm-exporter that knows which GPUs of n2 belong to the job "gpus".
 func (s *env) readDCGM(t *testing.T) string {
 	t.Helper()
 	return regexp.MustCompile(`gpu="[01]",[^}]*Hostname="n2",`).ReplaceAllString(readFile(t, "testdata/dcgm.prom"),
 		`${0}hpc_job="`+s.devJobs["gpus"]+`",`)
 }
 
-// makePartitions creates a partition for short jobs, which nothing delays, and a partition without
-// nodes with a job that can never run.
+// makePartitions creates a partition for short jobs without delays, and a partition without nodes for a job that can never run.
 func (s *env) makePartitions(ctx context.Context) error {
 	for _, partition := range [][]string{{"partitionname=empty"}, {"partitionname=short", "nodes=n7"}} {
 		if _, err := s.dev.Run(ctx, "", append([]string{"scontrol", "create", "state=up"},

@@ -227,8 +227,8 @@ func TestPanelsThatSumOrJoinAreTested(t *testing.T) {
 	}
 }
 
-// TestPicturesShowTheDashboards compares the panels of the dashboards with those in the pictures of the documentation, which
-// hack/look/draw notes.
+// TestPicturesShowTheDashboards compares the panels of the dashboards with the panels in the documentation's pictures, which hack/look/draw
+// records.
 func TestPicturesShowTheDashboards(t *testing.T) {
 	var drawn map[string][]string
 	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(root, "docs", "images", "dashboards.json"))), &drawn); err != nil {

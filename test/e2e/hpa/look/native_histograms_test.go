@@ -35,8 +35,8 @@ func TestNativeHistogramsAgreeWithClassicOnes(t *testing.T) {
 	}
 }
 
-// compareHistograms returns an error unless both servers have as many jobs, and each quantile of the native histogram is in the
-// classic bucket in which the classic quantile is.
+// compareHistograms returns an error unless both servers have the same number of jobs, and each native quantile is in the classic
+// quantile's bucket.
 func compareHistograms(native, classic *prometheus) error {
 	count, err := native.readNumber("histogram_count(sum(" + waits + "))")
 	if err != nil {
@@ -58,7 +58,7 @@ func compareHistograms(native, classic *prometheus) error {
 		if err != nil {
 			return err
 		}
-		// A native bucket is 9 % wide, and may reach across the bound of a classic one.
+		// A native bucket is 9 % wide, and may extend across the bound of a classic one.
 		if exact < low/1.1 || exact > high*1.1 {
 			return fmt.Errorf("quantile %s is %v in the native histogram, and between %v and %v in the classic one", q, exact, low, high)
 		}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// LoadBalancer is one address in front of several servers. It does what the kubelet and kube-proxy
-// do for pods: it probes /readyz and sends new connections to ready servers.
+// LoadBalancer is one address in front of several servers. Like the kubelet and kube-proxy for pods, it probes /readyz
+// and sends new connections to ready servers.
 type LoadBalancer struct {
 	// Port is the loopback port on which it listens.
 	Port int

@@ -29,7 +29,7 @@ const (
 type Config struct {
 	// Slurm is the Slurm release. Empty means "26.05".
 	Slurm string
-	// Namespace and NodeSet are other names than the constants of the same name.
+	// Namespace and NodeSet replace the constants of the same names.
 	Namespace, NodeSet string
 	// Bare starts neither the adapter nor the operator.
 	Bare bool
@@ -104,7 +104,7 @@ func (l *Loop) RestartAdapter(ctx context.Context, gone *Adapter) error {
 	return err
 }
 
-// MissingRequirement returns why a loop cannot run on this machine, or "" if it can.
+// MissingRequirement returns the reason why a loop cannot run on this machine, or "" if it can.
 func MissingRequirement() string {
 	return cmp.Or(realslurm.MissingRequirement(), realkube.MissingRequirement())
 }
@@ -114,7 +114,7 @@ func (l *Loop) startSlurm(ctx context.Context) (err error) {
 		"NodeSet=" + l.config.NodeSet + " Feature=" + l.config.NodeSet,
 		"PartitionName=" + l.config.NodeSet + " Nodes=" + l.config.NodeSet + " MaxTime=INFINITE State=UP",
 	}}
-	if l.config.NodeSet != NodeSet { // which may be the name of a partition that the cluster has by default
+	if l.config.NodeSet != NodeSet { // the cluster may have a partition with this name by default
 		config.Nodes, config.NodeConfs = 0, []string{"n1 CPUs=16 RealMemory=64000"}
 	}
 	l.Slurm, err = realslurm.Start(ctx, config)
@@ -132,9 +132,9 @@ func (l *Loop) startSlurm(ctx context.Context) (err error) {
 	return nil
 }
 
-// makeRecords creates a FUTURE record for every possible worker, because 24.11 refuses jobs for
-// nodes that it does not know. The records have other names than the workers: 24.11 reaches a
-// slurmd that takes over a record on the default port only, and all workers here share one address.
+// makeRecords creates a FUTURE record for every possible worker, because 24.11 refuses jobs for nodes that it does not
+// know. The records and the workers have different names. When a slurmd takes over a record, 24.11 reaches it only on
+// the default port, and all workers here share one address.
 func (l *Loop) makeRecords(ctx context.Context) error {
 	_, err := l.Slurm.Run(ctx, "", "scontrol", "create", fmt.Sprintf("nodename=future-[0-%d]", MaxWorkers-1),
 		"cpus=4", "realmemory=1000", "feature="+l.config.NodeSet, "state=future")

@@ -30,7 +30,8 @@ func awaitHPAStatus(t *testing.T, l *loop.Loop, field, want string, limit time.D
 	}))
 }
 
-// TestANodeSetIsScaledUpAtOnce: between two syncs of the HPA, which then finds its own number and reverts nothing.
+// TestANodeSetIsScaledUpAtOnce: it is scaled up between two syncs of the HPA, which then computes the same number and
+// reverts nothing.
 func TestANodeSetIsScaledUpAtOnce(t *testing.T) {
 	t.Parallel()
 	const sync = 30 * time.Second

@@ -55,7 +55,7 @@ type workers struct {
 	errs     []error
 }
 
-// followPatience is how long synchronization may fail, as it does while slurmctld is down.
+// followPatience is how long synchronization may fail, for example while slurmctld is down.
 const followPatience = time.Minute
 
 // followReplicas starts the workers. A lasting error ends them, and Close returns it.

@@ -43,12 +43,12 @@ var (
 	replicasJobs = flag.Int("replicas-jobs", 2000, "the number of jobs that two replicas show")
 )
 
-// replicasPoll is how often each replica reads Slurm. After 128 polls it has read each record again: until then it may not know the reason
-// of a job that has changed without a trace.
+// replicasPoll is how often each replica reads Slurm. Each record is read again within 128 polls. Until then a replica may not know the
+// reason of a job that changed without a trace.
 const replicasPoll = 3 * time.Second
 
-// testReplicas lets kubectl and an informer list and watch through a server that sends each request to one of two replicas at random, as
-// the aggregator of most clusters does, while jobs change.
+// testReplicas lets kubectl and an informer list and watch jobs while they change. Their requests go through a server that sends each one
+// to one of two replicas at random, as the aggregator of most clusters does.
 func (s *env) testReplicas(t *testing.T) {
 	c := slurmtest.New(slurmtest.Config{ClusterName: "twice", Key: []byte(restd.Key), Compact: true})
 	c.Populate(100, *replicasJobs, 1)
@@ -174,7 +174,7 @@ func (s *kubeEnv) startFront(t *testing.T, ports []int) *front {
 	}
 	toKube := transportOf(t, config)
 	config.Insecure, config.CAData, config.CAFile = true, nil, ""
-	for _, port := range ports { // a server asks for no certificate before it has read whose it trusts
+	for _, port := range ports { // a server requests no certificate before it has read which CAs it trusts
 		process.Await(t, func() error { return s.checkListed(t, config, port) })
 	}
 	toReplicas := transportOf(t, config)

@@ -193,8 +193,8 @@ func (s *env) testPages(t *testing.T) {
 	}
 }
 
-// testOutage makes slurmrestd of beta fail. Listing beta's jobs becomes an error once they are
-// too old, alpha's jobs stay available, and both are listed again after the outage.
+// testOutage makes slurmrestd of beta fail. Listing beta's jobs becomes an error once they are too old, while alpha's
+// jobs stay available. Both are listed again after the outage.
 func (s *env) testOutage(t *testing.T) {
 	s.beta.InjectFault(slurmtest.Fault{Kind: slurmtest.FaultStatus, Status: 500})
 	process.Await(t, func() error {

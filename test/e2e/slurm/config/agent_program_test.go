@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// agentScript has what scripts do with slurm-agent beside the slurmctld of a cluster: start it, want a revision, and await a
-// status. A is the slurm.conf of the cluster. Its argument is a free port for the agent.
+// agentScript contains functions for scripts with slurm-agent beside the slurmctld of a cluster. They start the agent, set the wanted
+// revision, and await a status. A is the slurm.conf of the cluster. The script's argument is a free port for the agent.
 const agentScript = `set -u
 D=/inst/scratch/program port=$1 flags=() wanted=; shift
 mkdir -p $D/wanted $D/accepted $D/tmp; cp -a /etc/slurm/. $D/wanted/; cp $D/wanted/slurm.conf $D/A; chown -R slurm $D

@@ -133,8 +133,8 @@ func TestSlurmctldReadsWhatIsRendered(t *testing.T) {
 	})
 }
 
-// TestSlurmctldRefusesWhatWeRefuse checks that the values that package slurmconf refuses are indeed
-// refused by a real slurmctld, or are read as something else.
+// TestSlurmctldRefusesWhatWeRefuse checks the values that package slurmconf refuses: a real slurmctld refuses them too,
+// or reads them as something else.
 func TestSlurmctldRefusesWhatWeRefuse(t *testing.T) {
 	lines := map[string]string{
 		"a quotation mark": `MailDomain="a b"c"`,
@@ -168,7 +168,7 @@ func TestSlurmctldRefusesWhatWeRefuse(t *testing.T) {
 	})
 }
 
-// TestSlurmdbdReadsWhatIsRendered starts a real slurmdbd, which gets as far as its database.
+// TestSlurmdbdReadsWhatIsRendered starts a real slurmdbd, which reads its configuration and stops at its database.
 func TestSlurmdbdReadsWhatIsRendered(t *testing.T) {
 	forEachRelease(t, func(t *testing.T, _ string, tr trial) {
 		text, err := slurmconf.SlurmdbdConf{Host: "ctl", Port: tr.port, StorageHost: "127.0.0.1", StoragePort: 1,

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// hideScript takes what matches a pattern out of a file of the cluster, whose daemons see that, until showScript.
+// hideScript removes the lines that match a pattern from a file that the cluster's daemons read, until showScript restores them.
 const (
 	hideScript = `grep -v "$2" "$1" >"/inst/scratch/hidden"; mount --bind /inst/scratch/hidden "$1"`
 	showScript = `umount "$1"`

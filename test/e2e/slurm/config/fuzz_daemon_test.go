@@ -104,7 +104,7 @@ const (
 	settleDelay    = 150 * time.Millisecond
 )
 
-// awaitServing waits until slurmctld says after a mark in its log that it serves, or accepts connections without saying it.
+// awaitServing waits until slurmctld logs after a mark that it serves, or accepts connections without such a log line.
 func (r *realSlurmctld) awaitServing(mark int) error {
 	begin := time.Now()
 	for {

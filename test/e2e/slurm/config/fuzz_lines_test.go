@@ -30,8 +30,8 @@ type randomLines struct {
 // recordKinds are the options that begin a record.
 var recordKinds = []string{"NodeName", "PartitionName", "NodeSet", "DownNodes"}
 
-// newRandomLines finds the options by asking Slurm's parser about each word in Slurm's library. A slurmctld with the base
-// configuration runs.
+// newRandomLines finds the options by passing each word in Slurm's library to Slurm's parser. A slurmctld with the base configuration must
+// be running.
 func newRandomLines(ctx context.Context, base string, random *rand.Rand) (*randomLines, error) {
 	libraries, err := filepath.Glob("/usr/lib/*/slurm-wlm/libslurmfull.so")
 	if err != nil || len(libraries) != 1 {
@@ -70,8 +70,8 @@ func (r *randomLines) optionCount() int {
 	return count
 }
 
-// libraryWords returns the words in a library. The linker keeps one string for all that end alike, so that Prolog is
-// in TaskProlog.
+// libraryWords returns the words in a library. The linker keeps one string for all words with the same ending, so Prolog is stored in
+// TaskProlog.
 func libraryWords(content string) []string {
 	known := map[string]bool{}
 	for _, word := range regexp.MustCompile(`[A-Za-z][A-Za-z_]{2,40}`).FindAllString(content, -1) {
@@ -185,8 +185,8 @@ var usualValues = [][]string{
 		"billing=1.0", "normal", "6000-6010", "6000", "127.0.0.1", "%h-%n", "(null)", "x=y", "nosuch:9"},
 }
 
-// value returns a value for an option: what slurmctld shows, a plugin of its kind, a word of Slurm's library, or one of
-// the usual values.
+// value returns a value for an option: the value that slurmctld shows, a plugin of its kind, a word of Slurm's library, or one of the usual
+// values.
 func (r *randomLines) value(option string) string {
 	if plugins := r.pluginsOf(option); len(plugins) > 0 && r.rand.IntN(2) == 0 {
 		return pick(r.rand, plugins)

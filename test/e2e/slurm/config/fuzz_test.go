@@ -39,8 +39,8 @@ mount -t tmpfs -o mode=777 tmpfs /var/spool; mount -t tmpfs -o mode=777 tmpfs /r
 chown slurm /run/slurmctld; ulimit -v 8000000; ulimit -c 0
 cd $dir; exec setpriv --reuid slurm --regid slurm --init-groups "$@" 2>&1`
 
-// TestNoAcceptedLineEndsSlurmctld tries random lines of slurm.conf. A real slurmctld starts with each line that the agent's
-// trial accepts, and takes it with a reconfigure.
+// TestNoAcceptedLineEndsSlurmctld tries random lines of slurm.conf. A real slurmctld must start with each line that the agent's trial
+// accepts, and accept it at a reconfigure.
 func TestNoAcceptedLineEndsSlurmctld(t *testing.T) {
 	forNewestRelease(t, func(t *testing.T, release string, tr trial) {
 		dir := filepath.Join(tr.cluster.Dir, "scratch", "fuzz")
@@ -144,7 +144,7 @@ func (f *confFuzz) files(conf string) configagent.Files {
 	return out
 }
 
-// try tries lines, and puts the base back if they end slurmctld.
+// try tries lines, and restores the base if they end slurmctld.
 func (f *confFuzz) try(ctx context.Context, base, lines string) {
 	text, err := f.render(lines)
 	if err != nil {

@@ -127,7 +127,7 @@ func TestPartitionsAreUpAfterSlurmctldIsKilledBehindAnOpenGate(t *testing.T) {
 			t.Fatal(err)
 		}
 		process.Await(t, func() error { return g.Close(t.Context()) })
-		// All that follows until the next start may come in one second, by which slurmctld shows when it has started.
+		// All events until the next start may happen in the second that slurmctld shows as its start time.
 		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 		if _, err := tr.cluster.Run(t.Context(), "", "scontrol", "reconfigure"); err != nil {
 			t.Fatal(err)
@@ -161,8 +161,8 @@ func TestPartitionsAreUpAfterSlurmctldIsKilledBehindAnOpenGate(t *testing.T) {
 	})
 }
 
-// checkClosedAfterAnotherReconfigure checks that what an administrator closes right after a reconfigure stays so after another one of
-// his own, which slurmctld begins by saving that.
+// checkClosedAfterAnotherReconfigure: an administrator closes a partition right after a reconfigure and then reconfigures again. The
+// partition stays closed, because slurmctld begins a reconfigure by saving its state.
 func checkClosedAfterAnotherReconfigure(t *testing.T, g gate.Gate, tr trial) {
 	t.Helper()
 	run := func(argv ...string) {

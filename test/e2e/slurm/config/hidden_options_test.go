@@ -44,7 +44,7 @@ func TestSlurmctldReadsHiddenOptions(t *testing.T) {
 	})
 }
 
-// secretScript includes a key in each of its arguments, and prints what the agent says and logs.
+// secretScript includes a key in each of its arguments, and prints the agent's status and log.
 const secretScript = `
 printf 'TopSecretWords\nOfThisKeyAlone=1\n' >$D/wanted/words.key; chmod 600 $D/wanted/words.key; chown slurm $D/wanted/words.key
 start; isApplied A; number=0
@@ -57,7 +57,7 @@ want A ''; isApplied A
 scontrol ping; kill $agent; wait; cat $D/agent.log
 `
 
-// TestNoKeyIsInTheStatus: the status of the agent, which anybody can read, and its log have no word of a key.
+// TestNoKeyIsInTheStatus: the status of the agent, which any user can read, and its log contain no part of a key.
 func TestNoKeyIsInTheStatus(t *testing.T) {
 	forEachReleaseIfLong(t, func(t *testing.T, release string, tr trial) {
 		out := runBesideAgent(t, tr, secretScript, "Include words.key", "include\t/etc/slurm/words.key", "Include words.\\\nkey",

@@ -325,7 +325,7 @@ func TestWhatReservationsAreMadeOfStays(t *testing.T) {
 	})
 }
 
-// checkForce checks that a revision which ends a job waits after the pod has moved as well, until it is forced.
+// checkForce checks that a revision which ends a job waits until it is forced, even after the pod has moved.
 func (a *agentBeside) checkForce(conf, more string) {
 	a.Helper()
 	running := a.submit("--partition=doomed")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// obstacleScript puts obstacles in the way of trials. A trial runs in front of what the file obstacle says. Temporary files
-// have 4 MB, and the server of names does not answer for 26 s, longer than a trial may take.
+// obstacleScript puts an obstacle in the way of trials; the file obstacle names it. Temporary files have 4 MB, and the name server does not
+// answer for 26 s, longer than a trial may take.
 const obstacleScript = `
 cat >$D/slurmctld <<'TRIAL'
 #!/bin/bash

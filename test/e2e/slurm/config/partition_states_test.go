@@ -39,8 +39,8 @@ func (a *agentBeside) awaitStates(what, want string) {
 	})
 }
 
-// TestAdministratorsStatesOutliveDefaults: the states that an administrator has set stay through reconfigures and restarts, and
-// what slurm.conf says counts when it changes, whichever way it is written.
+// TestAdministratorsStatesOutliveDefaults: states that an administrator has set stay through reconfigures and restarts. A changed state in
+// slurm.conf applies, however it is written.
 func TestAdministratorsStatesOutliveDefaults(t *testing.T) {
 	forEachReleaseIfLong(t, func(t *testing.T, _ string, tr trial) {
 		a := newAgentBeside(t, tr)

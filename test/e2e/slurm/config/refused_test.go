@@ -15,8 +15,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// brokenLines are lines of slurm.conf with which slurmctld does not start, or not as meant, and what the
-// refusal must contain; where that is empty, the number of the line.
+// brokenLines are lines of slurm.conf with which slurmctld does not start, or not as intended, and a text that the
+// refusal must contain. If the text is empty, the refusal must contain the number of the line.
 var brokenLines = map[string]string{
 	"Nonsense=1":                   "Nonsense",
 	"MailDomain=":                  "",
@@ -137,7 +137,7 @@ func TestAgentRefusesWhatSlurmctldDoesNotStartWith(t *testing.T) {
 	})
 }
 
-// cut returns a configuration without the time at which it was asked for.
+// cut returns a configuration without the time of its request.
 func cut(config string) string {
 	_, rest, _ := strings.Cut(config, "\n")
 	return rest

@@ -13,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/realslurm"
 )
 
-// tresLines are lines of slurm.conf with TRES, and what the refusal must contain, empty for none.
+// tresLines are lines of slurm.conf with TRES, and a text that the refusal must contain; it is empty if the line is accepted.
 var tresLines = []struct {
 	lines string
 	// hasSlurmdbd adds a slurmdbd to slurm.conf.
@@ -33,7 +33,7 @@ var tresLines = []struct {
 	{"AccountingStorageTRES=cpu,mem", false, ""},
 }
 
-// TestTRESThatSlurmdbdMakes: the trial has no slurmdbd, and accepts what slurmctld with a slurmdbd starts with, and no more.
+// TestTRESThatSlurmdbdMakes: the trial has no slurmdbd, and accepts exactly the lines with which a slurmctld with a slurmdbd starts.
 func TestTRESThatSlurmdbdMakes(t *testing.T) {
 	forEachRelease(t, func(t *testing.T, _ string, tr trial) {
 		check := startAgent(t, tr)
@@ -56,8 +56,8 @@ func TestTRESThatSlurmdbdMakes(t *testing.T) {
 	})
 }
 
-// TestARevisionWaitsForSlurmdbd: slurmctld ends at each start with a TRES that slurmdbd has not made, and with accounting before it has
-// had the associations.
+// TestARevisionWaitsForSlurmdbd: slurmctld ends at each start with a TRES that slurmdbd has not created. It also ends with accounting
+// before it has received the associations.
 func TestARevisionWaitsForSlurmdbd(t *testing.T) {
 	t.Parallel()
 	for _, release := range realslurm.Versions() {
@@ -120,7 +120,7 @@ func TestARevisionWaitsForSlurmdbd(t *testing.T) {
 	}
 }
 
-// startDatabase starts a daemon again that was stopped, and waits until slurmdbd answers.
+// startDatabase restarts a stopped daemon, and waits until slurmdbd answers.
 func startDatabase(t *testing.T, cluster *realslurm.Cluster, daemon string) {
 	t.Helper()
 	if err := cluster.Instance.Start(t.Context(), daemon); err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// restartScript starts a slurmctld again whenever it ends, as the kubelet does, until the file stop exists, and submits a job
-// that takes some seconds.
+// restartScript restarts slurmctld whenever it ends, as the kubelet does, until the file stop exists. It also submits a job that takes some
+// seconds.
 const restartScript = `kill $(cat /inst/run/slurmctld.pid)
 (while [ ! -e $D/stop ]; do (as slurmctld -D) >>$D/ctld.log 2>&1; sleep 0.5; done) &
 submit() {
@@ -20,7 +20,7 @@ submit() {
 end() { touch $D/stop; kill $agent $(cat /inst/run/slurmctld.pid); wait; }
 `
 
-// undoScript follows restartScript. Its argument is a port that a process has.
+// undoScript follows restartScript. Its argument is a port that another process uses.
 const undoScript = `flags=(--apply-timeout=10s) undone='*"applied":"A"*"error"*'
 submit 600; start; isApplied A
 want port "SlurmctldPort=$1
