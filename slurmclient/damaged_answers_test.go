@@ -156,8 +156,8 @@ func TestDamagedJobStatesAreAnError(t *testing.T) {
 	wantCode(t, "an object where the list should be", err, slurmclient.CodeUnavailable)
 }
 
-// Anybody who may set the URL can send requests to a server that is not a slurmrestd. Errors must not
-// show them its answers.
+// Users who may set the URL can send requests to a server that is not a slurmrestd. Errors must not show them its
+// answers.
 func TestErrorsDoNotQuoteAForeignServer(t *testing.T) {
 	const secret = "role-credentials-7"
 	for _, tc := range []struct {

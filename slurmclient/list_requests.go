@@ -188,9 +188,9 @@ func (c *Client) Jobs(ctx context.Context, since slurm.Time) (List[*slurm.Job], 
 	return List[*slurm.Job]{Items: items, ServerTime: out.LastUpdate, Server: out.Server}, nil
 }
 
-// Node reads one node, which may be FUTURE. slurmctld updates the allocated resources of nodes only
-// when it answers a request for the list of nodes. Until then a node on which a job has started is
-// ALLOCATED with none of its CPUs allocated, and a node whose job has ended may remain MIXED.
+// Node reads one node, which may be FUTURE. slurmctld updates the allocated resources of nodes only when it answers a
+// request for the list of nodes. Until then, a node where a job has started is ALLOCATED without allocated CPUs. A node
+// whose job has ended may remain MIXED.
 func (c *Client) Node(ctx context.Context, name string) (*slurm.Node, error) {
 	call := listCall[slurm.Node]{op: "reading node " + strconv.Quote(name), name: "node", key: "nodes",
 		bind: (*Client).bind, decode: wire.DecodeNodes,
@@ -217,9 +217,13 @@ func (c *Client) Node(ctx context.Context, name string) (*slurm.Node, error) {
 	return found, nil
 }
 
-// Job reads the records of a job id: one record for a plain job or an array task, all records of the
-// array for the id of an array, and all components for the leader of a heterogeneous job. It returns
-// CodeNotFound for a finished job whose record was purged.
+// Job reads the records of a job id:
+//
+//   - one record for a plain job or an array task;
+//   - all records of the array for the id of an array;
+//   - all components for the leader of a heterogeneous job.
+//
+// It returns CodeNotFound for a finished job whose record was purged.
 func (c *Client) Job(ctx context.Context, id uint32) ([]*slurm.Job, error) {
 	text := strconv.FormatUint(uint64(id), 10)
 	call := listCall[slurm.Job]{op: "reading job " + text, name: "job", key: "jobs",

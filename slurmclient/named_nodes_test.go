@@ -9,8 +9,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// TestObjectsThatNameTooManyNodesAreNoReading: each of those who read a snapshot would fill its memory. The next poll begins
-// with a new reader: the old one takes the jobs for stored, and "unchanged" would make the former ones fresh.
+// TestObjectsThatNameTooManyNodesAreNoReading: each reader of a snapshot would fill its memory. The next poll begins with a new reader: the
+// old one assumes that the jobs were stored, and "unchanged" would mark the older jobs as fresh.
 func TestObjectsThatNameTooManyNodesAreNoReading(t *testing.T) {
 	for name, update := range map[string]func(*Snapshot){
 		"too many nodes": func(s *Snapshot) {

@@ -38,8 +38,8 @@ func (c *Client) bind(ctx context.Context) (wire.Binding, error) {
 	return b, nil
 }
 
-// bindJobs returns the binding to read job records with. It is that of another version than the one
-// in use if the records of that version contain more and the server offers it.
+// bindJobs returns the binding to read job records with. If the records of another version contain more and the server offers it, it
+// returns that version's binding.
 func (c *Client) bindJobs(ctx context.Context) (wire.Binding, error) {
 	b, err := c.bind(ctx)
 	if err != nil || c.cfg.Version != "" {

@@ -80,8 +80,8 @@ func (c *Client) Ping(ctx context.Context) ([]slurm.Ping, error) {
 	return v, err
 }
 
-// JobStates reads the states of the jobs with the given ids, or of all jobs if there are none. The
-// answer has one row for each task of an array and leaves out ids that do not exist.
+// JobStates reads the states of the jobs with the given ids, or of all jobs without ids. The answer has one row for each task of an array
+// and leaves out ids that do not exist.
 func (c *Client) JobStates(ctx context.Context, ids ...uint32) ([]slurm.JobStatus, error) {
 	texts := make([]string, len(ids))
 	for i, id := range ids {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFieldTypesAgreeAcrossVersions compares the types of every version with those of the previous one. A
-// field of the same name in a type of the same name has the same type, except where Slurm changed it.
+// TestFieldTypesAgreeAcrossVersions compares the types of every version with the previous version's types. A field of
+// the same name in a type of the same name has the same type, except where Slurm changed it.
 func TestFieldTypesAgreeAcrossVersions(t *testing.T) {
 	var got []string
 	var before map[string]string

@@ -282,8 +282,8 @@ func (b *packer) nextAssignment(r *request) (assignment, bool) {
 	return assignment{}, false
 }
 
-// nextSource returns how the jobs of the request run on nodes of the first source of the partition, from the index on, that could run
-// them and may have room. A coarse packer gives up after a few sources.
+// nextSource returns the first source of the partition, from the index on, that could run jobs of the request and may have room. It also
+// returns how the jobs run on its nodes. A coarse packer gives up after a few sources.
 func (b *packer) nextSource(r *request, part, from int) (how placement, source int, ok bool) {
 	x, sources := b.indexOf(part), b.Partitions[part].Sources
 	needs, triesLeft := b.leastNeeds(r, part, x), len(sources)

@@ -177,8 +177,8 @@ func TestALimitOfNodesBoundsOneJob(t *testing.T) {
 	}
 }
 
-// TestPlannedNodesAreKept: backfill plans the job that requires the busy a-1 on a-1 and b-0, so that
-// the job of lower priority on three nodes needs a new one (seed 12447 of the oracle).
+// TestPlannedNodesAreKept: backfill plans the job that requires the busy a-1 on a-1 and b-0. The job of lower priority
+// on three nodes then needs a new one (seed 12447 of the oracle).
 func TestPlannedNodesAreKept(t *testing.T) {
 	for planned, want := range map[string]uint64{"a-1,b-0": 4, "": 3} {
 		both := demandtest.InPartitions("all")

@@ -74,9 +74,8 @@ func (j *Job) gpuRequest() (counts map[string]uint64, times uint64, ok bool) {
 	return nil, 0, false
 }
 
-// RequestedGPUTypes divides the GPUs that the job requests by their types. The type is empty for GPUs of any type, and for
-// all of them if the text of slurmctld has another number than the job's requests of several types. ok is false if the number is not
-// known.
+// RequestedGPUTypes divides the GPUs that the job requests by their types. GPUs of any type have the empty type. If slurmctld's text has
+// another number than the job's requests of several types, all GPUs have the empty type. ok is false if the number is unknown.
 func (j *Job) RequestedGPUTypes() (byType map[string]uint64, ok bool) {
 	text, ok := j.RequestedTRES()
 	if !ok || !strings.Contains(text, "gpu") {

@@ -269,8 +269,8 @@ func TestTasksForEachNodeUnderALimit(t *testing.T) {
 	}
 }
 
-// TestUnevenTasksUnderALimit: 24.11 spreads three tasks over two nodes as two and one, and five
-// over three as two, two and one, so that both jobs fit a limit of eight CPUs (oracle, seed 9425).
+// TestUnevenTasksUnderALimit: 24.11 spreads three tasks over two nodes as two and one, and five over three as two, two
+// and one. Both jobs therefore fit a limit of eight CPUs (oracle, seed 9425).
 func TestUnevenTasksUnderALimit(t *testing.T) {
 	spread := func(tasks, nodes uint64) demandtest.JobOption {
 		return demandtest.WithChange(func(j *slurm.Job) {

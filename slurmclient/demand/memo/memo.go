@@ -55,11 +55,11 @@ func (m *Memo) Compute(now time.Time, s *slurmclient.Snapshot, pools ...demand.P
 	return answer
 }
 
-// ComputeContext returns the demand of the snapshot and the pools at now, or at an earlier time if the inputs have not changed since and
-// the answer is younger than MaxAge. It modifies neither. If the computation panics, the answer has an Err until then.
+// ComputeContext returns the demand of the snapshot and the pools at now. If the inputs have not changed since an earlier answer that is
+// younger than MaxAge, it returns that answer. It modifies neither. If the computation panics, the answer has an Err until then.
 //
-// It does not wait if it knows the answer, even while another one is computed. Otherwise it waits until no other caller computes an
-// answer. When ctx ends, it returns an error soon, and remembers nothing.
+// It does not wait if it knows the answer, even while another one is computed. Otherwise it waits until no other caller computes an answer.
+// When ctx ends, it returns an error soon, and remembers nothing.
 func (m *Memo) ComputeContext(ctx context.Context, now time.Time, s *slurmclient.Snapshot, pools ...demand.Pool) (Answer, error) {
 	of := inputs{s, pools, now}
 	answer, turn := m.findAnswer(of)

@@ -57,9 +57,8 @@ func (d *Reader) readArrays(
 
 func nothingNext(uint32) (uint32, bool) { return 0, false }
 
-// readWindow reads the states of ids starting with first. It ends when a whole window has no job and
-// it has checked as many ids as may have been taken since the last poll, since jobs that were
-// submitted and purged in between leave gaps.
+// readWindow reads the states of ids starting with first. It ends when a whole window has no job and it has checked as
+// many ids as may have been taken since the last poll. Jobs that were submitted and purged in between leave gaps.
 func (d *Reader) readWindow(ctx context.Context, p *poll, first, taken uint32) error {
 	size := max(minWindow, d.windowSize)
 	for from := first; from <= maxJobID; from += size {
@@ -109,9 +108,8 @@ func formatIDs(ids []uint32) []string {
 	return out
 }
 
-// readMissed checks the ids up to the newest record again, since a job may have been submitted after
-// the window was read and before a record with a greater id was read. Afterwards every record up to
-// that id is known.
+// readMissed checks the ids up to the newest record again. A job may have been submitted after the window was read and
+// before a record with a greater id was read. Afterwards every record up to that id is known.
 func (d *Reader) readMissed(ctx context.Context, p *poll, stats *slurm.Stats) error {
 	top := p.newestRead()
 	if top <= d.cursor {

@@ -55,25 +55,24 @@ type Reading struct {
 //     the list costs over a millisecond per job.
 //  2. diag, for the server's time, for signs that slurmctld restarted, and for the number of tasks
 //     submitted.
-//  3. The states of a window of ids above the newest known id, to find new jobs. Where large arrays
+//  3. The states of a window of ids above the newest known id, to find new jobs. If large arrays
 //     were submitted, it reads the records of these ids one by one instead.
 //  4. The full records of jobs that are new or whose state changed, of arrays whose tasks changed,
 //     and of pending jobs in doubt. A job is in doubt when its record may have changed without a
-//     change of state: somebody updated some job (diag counts these requests), a job that it
-//     depends on changed, or a limit that holds it back may have room. One poll reads a sixth of
-//     the jobs, and at least 1,000 records or 15 s, for that reason, so a doubt lasts seven polls at most.
-//     Until then the reading is as old as its oldest doubt (Reading.Oldest). slurmctld may
-//     report only later that the end of a job released another one: see releasedJobs.
+//     change of state: a job was updated (diag counts these requests), a job that it depends on
+//     changed, or a limit that holds it back may have room. For these, one poll reads a sixth of the
+//     jobs, and at least 1,000 records or 15 s, so a doubt lasts seven polls at most. Until then
+//     the reading is as old as its oldest doubt (Reading.Oldest). slurmctld may report only later
+//     that the end of a job released another one: see releasedJobs.
 //  5. A few more records in turn, each at least every 128 polls or so. These contain changes that
 //     are not urgent, such as an expected start time and, after a restart of slurmctld, fields of
 //     finished jobs. An array with many split tasks is read only when all states are read.
 //
-// At the start and when the answers are inconsistent (see isSuspicious), the reader reads all jobs
-// regardless of their ids, by their states or as a list (see readFull). This finds what the window
-// misses: ids that started over after slurmctld lost its state, or that wrapped around.
+// At the start and when the answers are inconsistent (see isSuspicious), the reader reads all jobs by their states or as a list, regardless
+// of their ids (see readFull). This finds what the window misses: ids that started over after slurmctld lost its state, or that wrapped
+// around.
 //
-// The reader compares with the jobs of the last snapshot and keeps little state of its own. It
-// returns either all jobs or an error.
+// The reader compares with the jobs of the last snapshot and keeps little state of its own. It returns either all jobs or an error.
 type Reader struct {
 	source   Source
 	now      func() time.Time

@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// The functions below parse one complete JSON value. They treat a value of an unexpected type like an
-// absent one, so that it never becomes a number or a state that the server did not send.
+// The functions below parse one complete JSON value. They treat a value of an unexpected type as absent. It thus never
+// becomes a number or a state that the server did not send.
 
 // parseText returns the text of a JSON string. It returns nil for null and other types.
 func parseText(v []byte) []byte {

@@ -27,14 +27,13 @@ func (f field[T]) apply(in *Interner, key string, value []byte, dst *T) error {
 
 // recordDecoder decodes the records of a list, each against the previous one.
 //
-// slurmrestd prints every record with the same keys in the same order, and most values equal those of
-// the previous record. A record therefore starts as a copy of the previous one, and its bytes are
-// compared with those of the previous one member by member. Equal bytes mean an equal value, so only
-// members that differ are parsed. A record of another shape is parsed completely and becomes the new
-// pattern.
+// slurmrestd prints every record with the same keys in the same order, and most values equal the previous record's. A
+// record therefore starts as a copy of the previous one, and the bytes of both are compared member by member. Equal
+// bytes mean an equal value, so only differing members are parsed. A record of another shape is parsed completely and
+// becomes the new pattern.
 //
-// The comparison is exact. It covers each member from the white space before its key to the comma or
-// brace after its value, so equal bytes at the same place in the grammar have the same meaning.
+// The comparison is exact. It covers each member from the white space before its key to the comma or brace after its
+// value. Equal bytes at the same place in the grammar therefore have the same meaning.
 type recordDecoder[T any] struct {
 	fields map[string]field[T]
 	intern *Interner
@@ -43,8 +42,8 @@ type recordDecoder[T any] struct {
 
 	pattern  []patternEntry[T]
 	previous T
-	// kept is how much memory the records of the answer may need, with the members that differ from the record before, and
-	// mostKept the most that they may.
+	// kept is how much memory the records of the answer may need, with the members that differ from the record before.
+	// mostKept is its maximum.
 	kept, mostKept int
 	// window is the buffer into which the answer is read.
 	window []byte
