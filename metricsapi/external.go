@@ -26,11 +26,13 @@ func (p *Provider) ListAllExternalMetrics() []provider.ExternalMetricInfo {
 	return out
 }
 
-// GetExternalMetric implements provider.ExternalMetricsProvider. It returns a value for each
-// NodeSet of the namespace, with the labels namespace, cluster and nodeset, or a value for each
-// partition of the namespace's clusters, with the labels namespace, cluster and partition. HPAs
-// sum the values, so a job in two partitions counts twice. If one cluster is unavailable, the
-// whole list is an error, unless the selector excludes that cluster.
+// GetExternalMetric implements provider.ExternalMetricsProvider. It returns one value for each object:
+//
+//   - for each NodeSet of the namespace, with the labels namespace, cluster and nodeset, or
+//   - for each partition of the namespace's clusters, with the labels namespace, cluster and partition.
+//
+// HPAs sum the values, so a job in two partitions counts twice. If one cluster is unavailable, the whole list is an
+// error, unless the selector excludes that cluster.
 func (p *Provider) GetExternalMetric(
 	_ context.Context, namespace string, selector labels.Selector, info provider.ExternalMetricInfo,
 ) (*external_metrics.ExternalMetricValueList, error) {

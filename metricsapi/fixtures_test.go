@@ -98,8 +98,8 @@ func (d fakeDirectory) Objects(of Resource, namespace string, matching labels.Se
 	return out
 }
 
-// testDirectory contains the namespace team with the clusters red and blue. Red has the
-// partitions a, b and both; both has the nodes of the other two.
+// testDirectory contains the namespace team with the clusters red and blue. Red has the partitions a, b and both; the
+// partition both has the nodes of a and b.
 func testDirectory(change ...func(*slurmclient.Snapshot)) fakeDirectory {
 	held := aJob(4, "a", "JobHeldUser")
 	held.Hold, held.Priority = true, slurm.Num(0)

@@ -36,10 +36,9 @@ func (cfg Config) withDefaults() Config {
 	return cfg
 }
 
-// Provider answers queries for custom and external metrics. Its methods do not block and make no
-// requests. They return the library's not-found errors for metrics and objects that do not
-// exist, and ServiceUnavailable for numbers that are unknown or too old, with the cluster, the
-// age and the last error.
+// Provider answers queries for custom and external metrics. Its methods do not block and make no requests. For unknown
+// metrics and objects they return the library's not-found errors. For numbers that are unknown or too old they return
+// ServiceUnavailable, with the cluster, the age and the last error.
 type Provider struct {
 	directory Directory
 	cfg       Config

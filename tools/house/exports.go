@@ -12,10 +12,12 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// measureUnusedExports counts exported functions, types, variables, constants and methods that no
-// other place of the tree mentions. Generated code, methods that may satisfy an interface of a
-// library and values of an enumeration (constants of a type of their own, which is complete only
-// with all of them) are left out.
+// measureUnusedExports counts exported functions, types, variables, constants and methods that no other place of the
+// tree mentions. It leaves out
+//
+//   - generated code;
+//   - methods that may satisfy an interface of a library;
+//   - values of an enumeration, which is complete only with all its constants.
 func measureUnusedExports(root string) (measure, error) {
 	m := measure{name: "exported names without a use"}
 	root, err := filepath.Abs(root)

@@ -59,11 +59,10 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	return c, nil
 }
 
-// Run runs a Slurm command inside the cluster, as root if user is empty, else
-// as alice (account ml, QOS high allowed), bob (account hpc, operator) or carol
-// (both accounts), in the user's home. It returns the command's output; an error contains its
-// standard error. Pass a batch script with --wrap. A command that failed to create its auth token,
-// which happens on a busy machine, has sent no request and is run again.
+// Run runs a Slurm command inside the cluster, as a user in the user's home, and as root if user is empty. The users
+// are alice (account ml, QOS high allowed), bob (account hpc, operator) and carol (both accounts). It returns the
+// command's output; an error contains its standard error. Pass a batch script with --wrap. If a command failed to
+// create its auth token, which happens on a busy machine, it has sent no request and is run again.
 func (c *Cluster) Run(ctx context.Context, user string, argv ...string) (string, error) {
 	args := append([]string{"--dir", c.Dir, "--as", cmp.Or(user, "root")}, argv...)
 	const attempts = 3
