@@ -21,7 +21,7 @@ var directoryStandIns = []page.StandIn{withNodeValues,
 		Why: "this machine is not in the network of pods"},
 	{Text: "login.example.com", With: "slurm-login-main.slurm", Why: "the Service has no name in a DNS of its own"}}
 
-// TestDirectoryPage runs docs/directory.md on a Kubernetes with only an LDAP server. It runs with -long.
+// TestDirectoryPage runs docs/directory.md on a Kubernetes cluster with only an LDAP server. It runs with -long.
 func TestDirectoryPage(t *testing.T) {
 	s := startBareStackOn(t, realkube.Config{})
 	ldap := s.startLDAP()
