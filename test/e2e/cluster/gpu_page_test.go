@@ -36,8 +36,8 @@ func (e *env) advertiseGPUs(node string, count int) {
 	must(e.T, err)
 }
 
-// TestGPUPage runs docs/gpus.md on an empty Kubernetes cluster. A NodeSet with GPUs gets one worker for two jobs, the jobs are accounted for their
-// GPUs, and the worker is removed. It runs with -long.
+// TestGPUPage runs docs/gpus.md on an empty Kubernetes cluster. A NodeSet with GPUs gets one worker for two jobs, the jobs are accounted
+// for their GPUs, and the worker is removed. It runs with -long.
 func TestGPUPage(t *testing.T) {
 	s := startBareStackOn(t, realkube.Config{})
 	s.advertiseGPUs("node", 2)

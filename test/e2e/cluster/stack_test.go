@@ -20,8 +20,8 @@ import (
 // stackEnv is a Kubernetes cluster with the release "slurm" of the chart slurm-stack.
 type stackEnv struct{ *env }
 
-// TestStack installs the chart slurm-stack on an empty Kubernetes cluster and runs a job from its login pod, on a worker that its HPA creates. It
-// upgrades and removes the release while jobs run, and installs it again with the kept volumes. It runs with -long.
+// TestStack installs the chart slurm-stack on an empty Kubernetes cluster and runs a job from its login pod, on a worker that its HPA
+// creates. It upgrades and removes the release while jobs run, and installs it again with the kept volumes. It runs with -long.
 func TestStack(t *testing.T) {
 	s := startStack(t, versions[0])
 	begin := time.Now()
