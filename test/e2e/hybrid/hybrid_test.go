@@ -110,8 +110,8 @@ func (e *env) testHostNetwork() {
 	e.checkBatch(from{"a worker", worker}, node.Name)
 }
 
-// testLoadBalancers: slurmctld and slurmdbd run in pods, behind load balancers whose addresses slurm.conf has.
-// slurmd, the login host and slurmrestd are outside, besides those in pods.
+// testLoadBalancers: slurmctld and slurmdbd run in pods, behind load balancers whose addresses are in slurm.conf. A slurmd, a login host
+// and a slurmrestd run outside, and others in pods.
 func (e *env) testLoadBalancers() {
 	subnet := 100 + slices.Index(versions, e.values.Version)
 	e.values.Slurmctld, e.values.Slurmdbd = fmt.Sprintf("198.51.%d.1", subnet), fmt.Sprintf("198.51.%d.2", subnet)
@@ -194,8 +194,8 @@ func (e *env) checkConfirmedRotation(login, node *outside.Host) {
 	e.checkBatch(from{"the login host outside", login.Run}, node.Name)
 }
 
-// testNodePort: slurmctld runs in a pod, and the hosts outside, which resolve the name of its Service by
-// themselves, reach it at a port of the Kubernetes node. slurmdbd is outside.
+// testNodePort: slurmctld runs in a pod. The hosts outside reach it at a port of the Kubernetes node, and resolve the name of its Service
+// themselves. slurmdbd is outside.
 func (e *env) testNodePort() {
 	e.startSlurmdbd()
 	port := 30817 + slices.Index(versions, e.values.Version)
@@ -220,8 +220,8 @@ func (e *env) testNodePort() {
 	e.testLostSourceAddress(node)
 }
 
-// testLostSourceAddress has the Kubernetes node put its own address in place of slurmd's, which the doctor finds.
-// slurmctld then calls the node idle, and no job starts on it.
+// testLostSourceAddress makes the Kubernetes node replace slurmd's address by its own, which the doctor finds. slurmctld then calls the
+// node idle, and no job starts on it.
 func (e *env) testLostSourceAddress(node *outside.Host) {
 	setPolicy := func(policy string) {
 		e.Helper()

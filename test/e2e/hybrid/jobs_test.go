@@ -71,7 +71,7 @@ func (e *env) checkRecord(job string, places ...runner) {
 	}
 }
 
-// checkRestAPI asks the slurmrestd in pods for the jobs that slurmdbd has.
+// checkRestAPI requests slurmdbd's jobs from the slurmrestd in pods.
 func (e *env) checkRestAPI() {
 	e.Helper()
 	token, err := e.ctld(e.Context(), "scontrol", "token", "lifespan=600")

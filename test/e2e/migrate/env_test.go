@@ -51,7 +51,7 @@ func newEnv(t *testing.T) *env {
 	if out, err := exec.Command("../../../hack/look/install").CombinedOutput(); err != nil {
 		t.Fatalf("installing Prometheus: %v\n%s", err, out)
 	}
-	// KEDA's HPA has no behavior, so it keeps to the highest number of five minutes, also one of the query before.
+	// KEDA's HPA has no behavior, so it keeps the highest number of the last five minutes, even one of the former query.
 	kube := realkube.Config{ControllerManagerArgs: []string{"--horizontal-pod-autoscaler-downscale-stabilization=3s"}}
 	l, err := loop.Start(t.Context(), loop.Config{Namespace: namespace, NodeSet: nodeSet, Replicas: 1, Bare: true, Kube: kube})
 	must(t, err)

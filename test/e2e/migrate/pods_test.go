@@ -15,7 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// pod is a Deployment's program, which runs as a process because there is no kubelet.
+// pod is a Deployment's program, which runs as a process because no kubelet runs.
 type pod struct {
 	namespace, deployment, account string
 	// command returns the program and its arguments, given the path of a kubeconfig with the rights of the account and the
@@ -46,7 +46,7 @@ func (e *env) syncPods(t *testing.T) {
 	}
 }
 
-// argsOf returns the arguments of the Deployment's first container, one in each line, or "" if there is no Deployment.
+// argsOf returns the arguments of the Deployment's first container, one in each line, or "" if the Deployment is missing.
 func (e *env) argsOf(t *testing.T, p *pod) string {
 	t.Helper()
 	return e.kubectl(t, "get", "deployment", p.deployment, "--namespace", p.namespace, "--ignore-not-found",
@@ -90,7 +90,7 @@ func replaceFlags(args []string, own ...string) []string {
 	}), own...)
 }
 
-// localService makes a Service lead to this machine. An APIService has the port. helm upgrade takes the change back.
+// localService makes a Service point to this machine. An APIService has the port. helm upgrade reverts the change.
 const localService = `{"spec":{"type":"ExternalName","externalName":"localhost","clusterIP":null,"clusterIPs":null,
 	"ipFamilies":null,"ipFamilyPolicy":null,"internalTrafficPolicy":null}}`
 

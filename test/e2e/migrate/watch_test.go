@@ -127,7 +127,7 @@ func (w *watch) observe(ctx context.Context) (look, error) {
 	replicas, _, _ := unstructured.NestedInt64(object.Object, "spec", "replicas")
 	l.replicas = int(replicas)
 	scaledObjects := schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}
-	// The ScaledObjects come first: an HPA that is made between both looks is made after them.
+	// Read the ScaledObjects first: an HPA that is created between both readings is created after them.
 	list, err := w.objects.Resource(scaledObjects).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	switch {
 	case err == nil:

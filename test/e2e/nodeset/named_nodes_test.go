@@ -49,8 +49,8 @@ func testNamedWithoutMaximum(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// testNamedByRunningJob: a job that runs on one worker still requires another one, which it has given back and which
-// leaves. The job runs on when slurmctld reads its configuration again.
+// testNamedByRunningJob: a job runs on one worker, and still requires another one, which it has released and which is removed. The job
+// continues when slurmctld reads its configuration again.
 func testNamedByRunningJob(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "shrunk", Replicas: 2, NoMaximum: true})
 	job, err := s.SubmitJob(t.Context(), "shrunk-[0-1]", 30)

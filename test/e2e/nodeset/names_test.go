@@ -85,8 +85,8 @@ func testForeignComment(t *testing.T, s *nodeset.Env) {
 	must(t, err)
 }
 
-// testTwinKubeNodes: the names of two Kubernetes nodes differ only in their domains, so that both would have one Slurm node.
-// The first keeps it with its job, and the second one gets no worker.
+// testTwinKubeNodes: the names of two Kubernetes nodes differ only in their domains, so both would have the same Slurm node. The first
+// keeps it with its job, and the second one gets no worker.
 func testTwinKubeNodes(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "twins", Spec: "  scalingMode: DaemonSet"})
 	c.awaitSlurmState("node", "IDLE", "")

@@ -62,8 +62,8 @@ func testNeededRecords(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// testEditsOfRecords: an autoscaler is deleted and created again, a number is missing for one edit, and names get another
-// padding. Records that held jobs name, exclude or need stay, slurmctld reads its configuration in between, and the jobs run.
+// testEditsOfRecords: an autoscaler is deleted and created again, a number is missing for one edit, and names get another padding.
+// slurmctld reads its configuration in between. Records that held jobs name, exclude or need stay, and the jobs run.
 func testEditsOfRecords(t *testing.T, s *nodeset.Env) {
 	c := startNodeSet(t, s, nodeset.NodeSet{Name: "edited", Max: 6})
 	c.awaitSlurmState("edited-5", "FUTURE", "")
@@ -129,7 +129,7 @@ func (c nodeSetEnv) submitHeldJob(args ...string) string {
 	return job
 }
 
-// releaseJob releases a held job and waits until it has ended well.
+// releaseJob releases a held job and waits until it has completed.
 func (c nodeSetEnv) releaseJob(job string) {
 	c.t.Helper()
 	_, err := c.Slurm(c.t.Context(), "scontrol", "release", job)

@@ -54,8 +54,8 @@ func await(t *testing.T, s *nodeset.Env, what string, limit time.Duration,
 	must(t, err)
 }
 
-// testFromZeroAndBack runs the whole loop: jobs wait, a stock HPA scales NodeSets from
-// zero, slurmds in pods run the jobs, and all is at zero again with nothing lost.
+// testFromZeroAndBack runs the whole loop: jobs wait, a stock HPA scales NodeSets from zero, and slurmds in pods run
+// the jobs. In the end everything is at zero again, and no job is lost.
 func testFromZeroAndBack(t *testing.T, s *nodeset.Env) {
 	must(t, s.Apply(t.Context(), nodeset.NodeSet{Name: "cpu", ExtraConf: "CPUs=2 RealMemory=500", Max: 6}))
 	must(t, s.Apply(t.Context(), nodeset.NodeSet{Name: "gpu", ExtraConf: "CPUs=2 RealMemory=500 Gres=gpu:h100:2",
@@ -148,7 +148,7 @@ func expectNotRequeued(t *testing.T, s *nodeset.Env) {
 	}
 }
 
-// awaitZero waits until no worker is left, in Kubernetes or in Slurm.
+// awaitZero waits until neither Kubernetes nor Slurm has a worker.
 func awaitZero(t *testing.T, s *nodeset.Env, nodeSets ...string) {
 	t.Helper()
 	for _, name := range nodeSets {

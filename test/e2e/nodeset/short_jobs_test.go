@@ -29,12 +29,12 @@ func TestManyShortJobs(t *testing.T) {
 }
 
 // testShortJobs runs some short jobs: the time they take grows with the load of the machine. A probe that lists steps
-// failed one of 800, which TestManyShortJobs notices.
+// failed one of 800 jobs, which TestManyShortJobs notices.
 func testShortJobs(t *testing.T, s *nodeset.Env) { runShortJobs(t, s, 300) }
 
-// runShortJobs runs jobs that end at once, so that some batch steps are always starting
-// while the probes of their workers run. Every job must complete: slurmd deletes the script
-// of a starting step when a probe lists the steps of its worker, or slurmctld has it register.
+// runShortJobs runs jobs that end at once, so some batch steps are always starting while the probes of their workers
+// run. Every job must complete. slurmd deletes the script of a starting step when a probe lists the steps of its
+// worker, or when slurmctld makes it register.
 func runShortJobs(t *testing.T, scene *nodeset.Env, jobs int) {
 	s, err := scene.StartSteadySlurm(t.Context())
 	must(t, err)

@@ -59,7 +59,7 @@ func faultScenarios() map[string]scenario {
 	}
 }
 
-// faultCase is a way in which a worker is drained, and what becomes of the drain once the worker is gone.
+// faultCase is a way in which a worker is drained, and the fate of the drain after the worker is gone.
 type faultCase struct {
 	nodeSet, spec string
 	// program fails on the worker. If it is empty, an administrator drains the worker.
@@ -107,7 +107,7 @@ func (f faultCase) test(t *testing.T, s *nodeset.Env) {
 	c.deleteAndWait()
 }
 
-// drainAfterJob has the worker drained while it runs a job, and ends the job.
+// drainAfterJob lets the worker be drained while it runs a job, and ends the job.
 func (f faultCase) drainAfterJob(c nodeSetEnv, slurmNode string) {
 	c.t.Helper()
 	job := sbatch(c.t, c.Env, "-J", f.nodeSet, "-p", "all", "-C", f.nodeSet, "--wrap",

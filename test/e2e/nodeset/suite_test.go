@@ -59,7 +59,7 @@ func TestRealWorkers(t *testing.T) {
 			if !all {
 				return
 			}
-			// These have the one Kubernetes node cordoned, or a worker for each.
+			// These scenarios cordon the only Kubernetes node, or run a worker on each node.
 			t.Run("cordoned Kubernetes node", func(t *testing.T) { testCordon(t, s) })
 			if *whole {
 				t.Run("kubelet away", func(t *testing.T) { testKubeletAway(t, s) })

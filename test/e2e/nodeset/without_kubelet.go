@@ -11,12 +11,12 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// suspended are the daemons that WithoutKubelet suspends. kube-proxy would take the address of slurmctld away from
-// slurmd, which another machine could still reach.
+// suspended are the daemons that WithoutKubelet suspends. kube-proxy would take slurmctld's address away from slurmd,
+// although another machine could still reach it.
 var suspended = []string{"kubelet", "kube-proxy"}
 
-// WithoutKubelet suspends what runs on the Kubernetes node except for its containers. In the environment that it
-// returns Slurm's commands work although no kubelet runs commands, also after slurmctld's pod was deleted.
+// WithoutKubelet suspends the daemons of the Kubernetes node, except for its containers. In the environment that it
+// returns, Slurm's commands work although no kubelet runs commands, even after slurmctld's pod was deleted.
 func (s *Env) WithoutKubelet(ctx context.Context) (*Env, error) {
 	uid, err := s.kubectl(ctx, "get", "pods", "--selector=app=slurmctld", "--output", "jsonpath={.items[0].metadata.uid}")
 	if err != nil {

@@ -18,7 +18,7 @@ type Worker struct {
 	// Deleting reports that the pod has a deletion timestamp.
 	Deleting bool
 	Round    string
-	// Deadline is when the time limit of its last job ends, empty for none or if it is not known.
+	// Deadline is the end of the time limit of its last job, empty without a job or if unknown.
 	Deadline string
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/e2e/nodeset"
 )
 
-// recordCreations returns a function that returns the workers of the NodeSet that there were since then, also those that
-// are gone, in the order of their creation.
+// recordCreations returns a function that returns the workers of the NodeSet that have existed since then, including deleted ones, in the
+// order of their creation.
 func (c nodeSetEnv) recordCreations() func() []string {
 	c.t.Helper()
 	config, err := c.Kube.RESTConfig()

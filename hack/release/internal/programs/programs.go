@@ -55,7 +55,7 @@ type Builder struct {
 	Source source.Source
 	// Systems are the operating systems to compile for; all that goreleaser.yaml names without them.
 	Systems []string
-	// Cache is the folder of GoReleaser and the Go build cache.
+	// Cache is the folder of GoReleaser and of the programs that it compiles.
 	Cache string
 	// Log receives what the compiler and GoReleaser print.
 	Log io.Writer
