@@ -184,8 +184,8 @@ func (r *Reconciler) takeStep(ctx context.Context, s *observation, step plan.Ste
 	return err
 }
 
-// confirmDeleted handles a record that differs from its reading. A record that does not exist any
-// more was deleted earlier, and the answer was lost.
+// confirmDeleted handles a record that differs from its reading. If it no longer exists, an earlier deletion
+// succeeded and its answer was lost.
 func (r *Reconciler) confirmDeleted(ctx context.Context, s *observation, step plan.Step) error {
 	if _, err := s.slurmCluster.ReadNode(ctx, step.SlurmName); !slurmclient.IsNotFound(err) {
 		return errNotAsSeen

@@ -29,8 +29,8 @@ type avoidedKubeNodes struct {
 	matching []string
 }
 
-// kubeNodesToAvoid returns the Kubernetes nodes whose names are, or may be, those of Slurm nodes of others. Nodes that do not exist
-// come last: they may join while the pod is pending.
+// kubeNodesToAvoid returns the Kubernetes nodes whose names are, or may be, names of others' Slurm nodes. Missing Kubernetes nodes come
+// last: they may join while the pod is pending.
 func (s *observation) kubeNodesToAvoid(from workerSource) avoidedKubeNodes {
 	if !from.template.Spec.HostNetwork {
 		return avoidedKubeNodes{}
@@ -84,8 +84,8 @@ func (s *observation) mustAvoid(name string) bool {
 	return s.mayBelongToOthers(name) || s.runsElsewhere(name)
 }
 
-// runsElsewhere reports whether a slurmd of the NodeSet has, or may have, a name and is not on the Kubernetes node of that name, nor
-// pinned to it. It has a pod, or it outlived its pod.
+// runsElsewhere reports whether a slurmd of the NodeSet has, or may have, a name but neither runs on the Kubernetes node of that name
+// nor is pinned to it. The slurmd has a pod, or outlived its pod.
 func (s *observation) runsElsewhere(name string) bool {
 	hasPod := false
 	for i := range s.workers {
@@ -154,7 +154,7 @@ func (s *observation) observeExposedWorkers(now time.Time) {
 	s.observeBlockedKubeNodes()
 }
 
-// pinnedNodeAppears is how long the cache may take to show the Kubernetes node to which a new pod is pinned.
+// pinnedNodeAppears is the time that the cache gets to show the Kubernetes node of a new pinned pod.
 const pinnedNodeAppears = time.Minute
 
 // isPinnedToMissing reports whether a worker waits for a Kubernetes node that is gone, and a new pod would not be pinned to it.
@@ -186,7 +186,7 @@ func (s *observation) observeBlockedKubeNodes() {
 	}
 }
 
-// exposedTo returns a Kubernetes node to which a pod of a revision may be scheduled although its workers avoid it, empty for none.
+// exposedTo returns a Kubernetes node where a pod of a revision may be scheduled although its workers avoid it, or an empty string.
 func (s *observation) exposedTo(pod *corev1.Pod, revision string) string {
 	from, err := s.workerSourceOf(revision)
 	if err != nil { // of another operator, or deleted: its worker is outdated
@@ -229,8 +229,8 @@ func (s *observation) avoidingWorkers() status.AvoidingWorkers {
 	return out
 }
 
-// endedPins returns the Kubernetes nodes to which workers are no longer pinned because others have their names, by ordinal. It names
-// those of the wanted workers that do not run yet.
+// endedPins returns, by ordinal, the Kubernetes nodes where workers are no longer pinned because others have their names. It includes
+// only wanted workers that do not run yet.
 func (s *observation) endedPins() map[string]string {
 	if !s.nodeSet.Spec.PinToNode || !s.template.Spec.HostNetwork || s.desired.PerKubeNode {
 		return nil

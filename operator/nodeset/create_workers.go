@@ -104,8 +104,8 @@ func (r *Reconciler) createClaims(ctx context.Context, s *observation, from work
 	return nil
 }
 
-// restoreClaims creates the claims that workers lack which wait to be scheduled: somebody deleted them. What fails is tried again after
-// some time, and keeps no other worker from being created.
+// restoreClaims recreates deleted claims of workers that wait to be scheduled. A failure is retried after a while, and does not prevent
+// the creation of other workers.
 func (r *Reconciler) restoreClaims(ctx context.Context, s *observation) error {
 	if s.problem.Reason != "" || s.nodeSet.DeletionTimestamp != nil {
 		return nil
@@ -135,7 +135,7 @@ func (r *Reconciler) restoreClaims(ctx context.Context, s *observation) error {
 	return first
 }
 
-// identityOf returns the identity from which a worker was rendered.
+// identityOf returns the identity that a worker was rendered from.
 func identityOf(from workerSource, w *plan.Worker) render.Identity {
 	id := render.Identity{Revision: from.hash, KubeNode: w.Slot.KubeNode}
 	if w.Slot.Ordinal != plan.NoOrdinal {
@@ -155,13 +155,12 @@ func (s *observation) lacksClaim(from workerSource, w *plan.Worker) bool {
 	return err == nil && slices.ContainsFunc(claims, func(c *corev1.PersistentVolumeClaim) bool { return s.claims[c.Name] == nil })
 }
 
-// nameTakenRetry is how soon a worker is created again whose pod name somebody else has: the end of a pod of others does not
-// reconcile the NodeSet.
+// nameTakenRetry is the pause before a worker is created again whose pod name others have: the end of a foreign pod does not reconcile
+// the NodeSet.
 const nameTakenRetry = time.Minute
 
-// reportNameTaken handles a pod that already exists. Usually the cache does not show it yet. If
-// somebody else took the name, it records an event and tries again later. A worker without the label by which the cache knows workers
-// gets it back.
+// reportNameTaken handles a pod that already exists. Usually the cache does not show it yet. If others took the name, it records an
+// event and retries later. If the worker lacks the label that the cache selects by, it restores the label.
 func (r *Reconciler) reportNameTaken(ctx context.Context, s *observation, name string) error {
 	pod := &corev1.Pod{}
 	if err := r.uncached.Get(ctx, client.ObjectKey{Namespace: s.nodeSet.Namespace, Name: name}, pod); err != nil {
@@ -178,7 +177,7 @@ func (r *Reconciler) reportNameTaken(ctx context.Context, s *observation, name s
 	return nil
 }
 
-// restoreAppLabel gives a worker the label back that somebody has changed or removed.
+// restoreAppLabel restores a worker's label that was changed or removed.
 func (r *Reconciler) restoreAppLabel(ctx context.Context, s *observation, pod *corev1.Pod) error {
 	before := pod.DeepCopy()
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, v1beta1.LabelAppName, v1beta1.AppSlurmd)
@@ -191,9 +190,8 @@ func (r *Reconciler) restoreAppLabel(ctx context.Context, s *observation, pod *c
 	return nil
 }
 
-// pinnedKubeNode returns the Kubernetes node to which an ordinal is pinned, empty for none. A pin
-// ends when the node is gone, does not fit any more or is another worker's, or when the worker would have its name, which another
-// slurmd has.
+// pinnedKubeNode returns the Kubernetes node where an ordinal is pinned, or an empty string. A pin ends when the node is gone, no
+// longer fits, or has another worker. It also ends if another slurmd has the name that the worker would get there.
 func pinnedKubeNode(s *observation, spec *corev1.PodSpec, ordinal int) string {
 	name := s.pins()[formatOrdinal(ordinal)]
 	node := s.kubeNodes[name]
@@ -220,8 +218,8 @@ func (s *observation) pins() map[string]string {
 	return s.ordinalPins
 }
 
-// ordinalPins returns the Kubernetes node of each ordinal that has run, also of ordinals without a
-// worker at present. Where workers cannot share a Kubernetes node, each has one ordinal: that of its worker, else the lowest.
+// ordinalPins returns the Kubernetes node of each ordinal that has run, including ordinals without a worker now. Where workers cannot
+// share a Kubernetes node, each node has one ordinal: its worker's, or else the lowest.
 func ordinalPins(s *observation) map[string]string {
 	if !s.nodeSet.Spec.PinToNode || s.nodeSet.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
 		return nil

@@ -65,10 +65,10 @@ const maxSingleEvents = 10
 // workerEvent is the content of an event about a worker.
 type workerEvent struct{ reason, action, why string }
 
-// eventSubject is what an event is about.
+// eventSubject is the object of an event.
 type eventSubject struct {
 	text string
-	pod  *corev1.Pod // nil for a Slurm node without one
+	pod  *corev1.Pod // nil for a Slurm node without a pod
 }
 
 // queueEvent queues an event about a worker until all steps are done.

@@ -37,9 +37,8 @@ func recordsPause(failures int) time.Duration {
 	return min(recordsRetry<<min(failures-1, 10), recordsRetryMost)
 }
 
-// createRecords creates FUTURE records, with which jobs can be submitted while there are no
-// workers, and writes their owner. A failure becomes a condition and is retried after recordsPause.
-// It blocks nothing else.
+// createRecords creates FUTURE records, so that jobs can be submitted without workers, and writes their owner. A failure
+// becomes a condition and is retried after recordsPause. It blocks nothing else.
 func (r *Reconciler) createRecords(ctx context.Context, s *observation, step plan.Step) error {
 	seen := s.expectations
 	if r.now().Before(seen.RecordsTriedAt.Add(recordsPause(seen.RecordsFailures))) {
@@ -48,7 +47,7 @@ func (r *Reconciler) createRecords(ctx context.Context, s *observation, step pla
 	names := hostlist.Compress(step.Names)
 	err := r.createOwnedRecords(ctx, s, step.Names, step.Revision)
 	at := r.now()
-	if err == nil || cannotCreateRecords(err) { // anything else tells nothing about it
+	if err == nil || cannotCreateRecords(err) { // other errors do not show whether records can be created
 		seen.RecordsUnsupported = err != nil
 	}
 	seen.RecordsTriedAt, seen.RecordsProblem, seen.RecordsFailures = at, "", seen.RecordsFailures+1
@@ -67,7 +66,7 @@ func (r *Reconciler) createRecords(ctx context.Context, s *observation, step pla
 	return nil
 }
 
-// cannotCreateRecords reports whether an error tells that there is no way to create records here, and not only at the moment.
+// cannotCreateRecords reports whether an error means that records can never be created here, not only now.
 func cannotCreateRecords(err error) bool {
 	var none *slurmclients.NoPodError
 	if errors.As(err, &none) {
@@ -76,8 +75,8 @@ func cannotCreateRecords(err error) bool {
 	return slurmclient.CodeOf(err) == slurmclient.CodeUnsupported
 }
 
-// isUnmarkedRecord reports whether a FUTURE record is one that we created although it has no owner:
-// the process may have been killed between the two writes.
+// isUnmarkedRecord reports whether we created a FUTURE record although it has no owner: the process may have been killed
+// between the two writes.
 func (s *observation) isUnmarkedRecord(name string) bool {
 	n := s.slurmNodes[name]
 	return n != nil && n.State.Base == slurm.NodeFuture && n.Comment == "" &&

@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
-// createHostKeys creates the Secret with the host keys of the workers' sshd unless there is one. It looks at most once
-// per keyReadInterval. The condition Ready says if the operator lacks the right.
+// createHostKeys creates the Secret with the host keys of the workers' sshd if it is missing. It checks at most once
+// per keyReadInterval. If the operator lacks the right, the condition Ready reports it.
 func (r *Reconciler) createHostKeys(ctx context.Context, s *observation) error {
 	if !s.nodeSet.Spec.HasSSH() {
 		return nil

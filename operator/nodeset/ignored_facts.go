@@ -2,8 +2,7 @@ package nodeset
 
 import "github.com/slurmtide/slurmtide/operator/nodeset/render"
 
-// ignoredFacts returns the annotations that are ignored, by Kubernetes node. It names the nodes with workers, and those to which workers
-// are pinned.
+// ignoredFacts returns the ignored annotations by Kubernetes node. It covers nodes with workers, and nodes where workers are pinned.
 func (s *observation) ignoredFacts() map[string][]string {
 	out := map[string][]string{}
 	for i := range s.workers {

@@ -11,8 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// Metrics are the reconciler's own metrics: how many workers it creates and deletes, and what
-// workers that are to be removed wait for.
+// Metrics are the reconciler's own metrics: the number of workers that it creates and deletes, and the
+// reasons why workers to remove wait.
 type Metrics struct {
 	created *prometheus.CounterVec
 	deleted *prometheus.CounterVec

@@ -103,8 +103,8 @@ func (r *Reconciler) reserveSharedNames(ctx context.Context, s *observation) err
 	return nil
 }
 
-// listWorkers lists the workers of the cluster: those with its labels, also of NodeSets that are gone, and those of the given NodeSets,
-// whose labels anybody may remove. Debugging copies of workers are none.
+// listWorkers lists the workers of the cluster. It finds them by the cluster's labels, including workers of deleted NodeSets, and by
+// the given NodeSets, because any user may remove labels. Debugging copies of workers do not count.
 func (r *Reconciler) listWorkers(ctx context.Context, s *observation, nodeSets []v1beta1.NodeSet) (map[string]*corev1.Pod, error) {
 	selections := []client.ListOption{client.MatchingLabels(names.WorkerSelector(s.clusterRef))}
 	for i := range nodeSets {

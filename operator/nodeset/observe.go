@@ -43,10 +43,10 @@ type observation struct {
 	namespaceUID types.UID
 	// problem prevents the creation of workers. The condition Ready reports it.
 	problem status.Problem
-	// externalController says that the NodeSet's Controller stands for a slurmctld that the operator does not run.
+	// externalController is true if the NodeSet's Controller represents a slurmctld that the operator does not run.
 	externalController bool
-	// awaitedGRES are the kinds of GRES of the NodeSet that slurmctld does not know yet, and knowsGRES says that it knows all of them. Neither
-	// is set where that is unknown.
+	// awaitedGRES are the NodeSet's kinds of GRES that slurmctld does not know yet. knowsGRES is true if it knows all of them. Neither
+	// is set if that is unknown.
 	awaitedGRES []string
 	knowsGRES   bool
 	// reservedNames are the owners of the names that no worker of the cluster gets, by name.
@@ -58,9 +58,9 @@ type observation struct {
 	template  corev1.PodTemplateSpec
 	revision  render.Revision
 	revisions []appsv1.ControllerRevision
-	// release is what was decided about the image of the workers; nil changes nothing.
+	// release is the decision about the image of the workers; nil changes nothing.
 	release *upgrade.Decision
-	// adoptedRevisions are those of another operator's workers that count as one of ours.
+	// adoptedRevisions maps revisions of another operator's workers to our equal ones.
 	adoptedRevisions map[string]string
 
 	// lastLook reads once what names and needs records. deletions is held from then on, by all NodeSets of a cluster.
@@ -75,7 +75,7 @@ type observation struct {
 	created       []*corev1.Pod
 	pendingEvents map[workerEvent][]eventSubject
 	eventOrder    []workerEvent // in order of their arrival
-	requeue       time.Duration // besides that of the plan, 0 for never
+	requeue       time.Duration // in addition to the plan's, 0 for never
 	kubeNodes     map[string]*corev1.Node
 	// avoidedKubeNodes are the results of kubeNodesToAvoid, by revision.
 	avoidedKubeNodes map[string]avoidedKubeNodes
@@ -100,9 +100,8 @@ type observation struct {
 	recordsProblem string
 }
 
-// observe reads everything that decisions about the NodeSet are based on. All of it comes from
-// caches, but for the pods that look up releases; nothing here sends a request to Slurm. A missing object that the NodeSet refers to is a
-// problem, not an error.
+// observe reads all input for decisions about the NodeSet. It reads from caches, except for the pods that look up releases, and sends
+// no request to Slurm. A missing object that the NodeSet refers to is a problem, not an error.
 func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*observation, error) {
 	now := r.now()
 	name := types.NamespacedName{Namespace: nodeSet.Namespace, Name: nodeSet.Name}
@@ -259,7 +258,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// planObservation is what the plan is based on.
+// planObservation returns the plan's input.
 func (s *observation) planObservation() plan.Observation {
 	return plan.Observation{
 		Workers: s.workers, Slurm: s.slurm, UnregisteredDeletions: s.expectations.UnregisteredDeletions,

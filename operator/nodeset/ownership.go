@@ -20,10 +20,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// nodeSetOf returns the name of the NodeSet that a pod or a revision belongs to, empty for none. It
-// is that of its controller or, while it has no controller, that of its labels. The garbage
-// collector removes a NodeSet that is deleted in the foreground, or that orphans its workers, from
-// their owners. The next NodeSet of the name adopts them.
+// nodeSetOf returns the name of the NodeSet that a pod or a revision belongs to, or an empty string. It uses
+// the controller, or else the labels. When a NodeSet is deleted in the foreground or orphans its workers, the
+// garbage collector removes it from their owners. The next NodeSet of the name adopts them.
 func nodeSetOf(obj client.Object) string {
 	if ref := metav1.GetControllerOf(obj); ref != nil {
 		if ref.Kind != v1beta1.KindNodeSet {
@@ -74,9 +73,9 @@ func missingOwnersOf(pod *corev1.Pod, s *observation) plan.MissingOwners {
 	}
 }
 
-// ownersOf returns the owners that a worker should have: the NodeSet, its namespace, and its owners
-// other than NodeSets of this name and namespaces. A NodeSet that is being deleted does not become
-// the owner again of a worker from which the garbage collector removed it.
+// ownersOf returns the owners that a worker should have: the NodeSet, its namespace, and its other owners
+// except NodeSets of this name and namespaces. If the garbage collector removed a NodeSet that is being
+// deleted from a worker, it does not become the owner again.
 func ownersOf(pod *corev1.Pod, s *observation) []metav1.OwnerReference {
 	keep := slices.DeleteFunc(slices.Clone(pod.OwnerReferences), func(ref metav1.OwnerReference) bool {
 		return ref.Kind == v1beta1.KindNodeSet && ref.Name == s.nodeSet.Name || ref.Kind == "Namespace"

@@ -40,11 +40,10 @@ type Config struct {
 	// Image is the image of workers whose NodeSet names none, ClusterDomain the DNS domain of
 	// Kubernetes.
 	Image, ClusterDomain string
-	// AgentImage is the image of slurm-agent, which gives the workers of Controllers their keys. Without an
-	// image workers have no agent.
+	// AgentImage is the image of slurm-agent, which gives the workers of Controllers their keys. Without an image workers have no agent.
 	AgentImage string
-	// ComparesReleases says that the operator also runs the slurmctld and slurmdbd of NodeSets, for whose releases
-	// another image of workers waits. DaemonNamespaces are those in which it does, empty for all.
+	// ComparesReleases is true if the operator also runs the slurmctld and slurmdbd of NodeSets: another image of
+	// workers then waits for their releases. DaemonNamespaces are the namespaces where it does, empty for all.
 	ComparesReleases bool
 	DaemonNamespaces []string
 	// PropagatedConditions are conditions of Kubernetes nodes that explain why a node was cordoned.
@@ -152,7 +151,7 @@ func untilScheduledUpdate(now time.Time, n *v1beta1.NodeSet) time.Duration {
 	return 0
 }
 
-// shorterDelay returns the shorter of two delays, of which 0 is none.
+// shorterDelay returns the shorter of two delays; 0 means no delay.
 func shorterDelay(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -174,7 +173,7 @@ func resultOf(again time.Duration, err error) (ctrl.Result, error) {
 	return ctrl.Result{RequeueAfter: preconditionRetryDelay}, nil
 }
 
-// isOnlyChange reports whether each of the joined errors says that an observed object has changed.
+// isOnlyChange reports whether each of the joined errors is caused by a change of an observed object.
 func isOnlyChange(err error) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {

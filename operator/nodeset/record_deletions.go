@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// lastLook is what was read right before the deletion of records.
+// lastLook is the input that is read right before the deletion of records.
 type lastLook struct {
 	// named are the objects that name Slurm nodes, by node. needed are the surplus records that pending jobs need, with
 	// the reason.
@@ -24,8 +24,8 @@ func (r *Reconciler) lockOfDeletions(key refs.ClusterKey) *sync.Mutex {
 	return lock.(*sync.Mutex)
 }
 
-// readLastLook returns a function that reads once per reconciliation what names and needs records. From then on no other
-// NodeSet of the cluster does, until unlockDeletions: it would count the records that are about to be deleted.
+// readLastLook returns a function that reads, once per reconciliation, what names and needs records. After that no other
+// NodeSet of the cluster reads it until unlockDeletions: it would count records that are about to be deleted.
 func (s *observation) readLastLook(ctx context.Context) func() (lastLook, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

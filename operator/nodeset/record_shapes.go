@@ -37,8 +37,8 @@ func recordShapeOf(in render.Input) observed.RecordShape {
 	return observed.RecordShapeOf(render.FutureOptions(in, have))
 }
 
-// recordShapeFor returns the shape with which the record of a step must agree. A worker that is created from an old revision
-// has the shape of that revision.
+// recordShapeFor returns the shape that the record of a step must match. A worker created from an old revision has that
+// revision's shape.
 func (s *observation) recordShapeFor(step plan.Step) observed.RecordShape {
 	if step.Verb == plan.CreatePod && step.Revision != s.revision.Hash && s.problem.Reason == "" {
 		if from, err := s.workerSourceOf(step.Revision); err == nil {
@@ -195,8 +195,8 @@ func (s *observation) adoptRecord(want observed.RecordShape, n *slurm.Node) reco
 	return s.recordUpdateOf(out, note, want, lacking)
 }
 
-// recordUpdateOf adds to an update of FUTURE records their owner and the shape of the note, and the GRES of the shape if
-// they are to be written.
+// recordUpdateOf adds to an update of FUTURE records their owner, the shape of the note, and the GRES of the shape if they
+// must be written.
 func (s *observation) recordUpdateOf(update slurmclient.NodeUpdate, note comment.Comment, want observed.RecordShape,
 	withGRES bool) recordUpdate {
 	before := comment.WithoutPod(s.nodeSet, s.namespaceUID, note)

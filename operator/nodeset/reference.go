@@ -35,8 +35,8 @@ func missingReference(format string, args ...any) error {
 	return problemError{status.Problem{Reason: v1beta1.ReasonReferenceNotFound, Message: fmt.Sprintf(format, args...)}}
 }
 
-// observeReferences finds the cluster that the NodeSet's workers join, and builds what they are
-// rendered from. Faults become the NodeSet's problem.
+// observeReferences finds the cluster that the NodeSet's workers join, and sets the input that they are rendered from. Faults become
+// the NodeSet's problem.
 func (r *Reconciler) observeReferences(ctx context.Context, s *observation) error {
 	unread := r.observeNamespace(ctx, s)
 	err := cmp.Or(r.resolveCluster(ctx, s), unread)
@@ -84,8 +84,8 @@ func (r *Reconciler) resolveCluster(ctx context.Context, s *observation) error {
 	return err
 }
 
-// checkSSSDConf returns an error if users are to log in to workers, but there is no sssd.conf. Its content replaces no
-// worker: SSSD is started again.
+// checkSSSDConf returns an error if users may log in to workers, but sssd.conf is missing. A change of its content replaces no worker:
+// SSSD is restarted.
 func (r *Reconciler) checkSSSDConf(ctx context.Context, s *observation) error {
 	if !s.nodeSet.Spec.HasSSH() {
 		return nil
@@ -119,7 +119,7 @@ func (s *observation) creationHold() status.Problem {
 		strings.Join(s.awaitedGRES, ", "), s.clusterRef)}
 }
 
-// dropUnfoundGRES waits for no kinds where there is no gres.conf: they do not come into slurm.conf by themselves.
+// dropUnfoundGRES clears the awaited kinds without gres.conf: nothing adds them to slurm.conf then.
 func (r *Reconciler) dropUnfoundGRES(ctx context.Context, s *observation, c *v1beta1.Controller) error {
 	files, err := r.readConfigFiles(ctx, c)
 	if _, has := files[slurmconf.GresFile]; !has {
@@ -128,8 +128,8 @@ func (r *Reconciler) dropUnfoundGRES(ctx context.Context, s *observation, c *v1b
 	return err
 }
 
-// awaitedGRES returns the kinds of GRES of a NodeSet that the configuration in force lacks: slurmctld gives a worker that registers before
-// none, and keeps that (measured: docs/development/slurm.md). Where it is unknown what is in force, nothing is waited for.
+// awaitedGRES returns the NodeSet's kinds of GRES that the configuration in force lacks: slurmctld gives a worker that registers before
+// them none, and keeps that (measured: docs/development/slurm.md). If the configuration in force is unknown, it returns nothing.
 func awaitedGRES(n *v1beta1.NodeSet, c *v1beta1.Controller) []string {
 	if c.Status.GresTypes == nil || c.Spec.External {
 		return nil
@@ -200,8 +200,8 @@ func (s *observation) renderTemplate() error {
 	return invalid(err)
 }
 
-// lastIdentity returns the worker with the highest ordinal, or any worker in scaling mode
-// DaemonSet. If its names and claims are valid, those of all workers are.
+// lastIdentity returns the worker with the highest ordinal, or any worker in scaling mode DaemonSet. If its names and claims are valid,
+// the names and claims of all workers are.
 func lastIdentity(n *v1beta1.NodeSet) render.Identity {
 	if n.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet {
 		return render.Identity{KubeNode: "any"}
@@ -218,8 +218,8 @@ type cachedKeyHash struct {
 	at   time.Time
 }
 
-// keyHash returns the hash of a key that workers need. Secrets are neither listed nor watched: it reads the
-// single Secret, at most once per keyReadInterval.
+// keyHash returns the hash of a key that workers need. Secrets are neither listed nor watched: it reads only this Secret, at most once
+// per keyReadInterval.
 func (r *Reconciler) keyHash(ctx context.Context, namespace string, ref corev1.SecretKeySelector) (string, error) {
 	id := namespace + "/" + ref.Name + "/" + ref.Key
 	if had, ok := r.keyHashes.Load(id); ok && r.now().Sub(had.(cachedKeyHash).at) < keyReadInterval {

@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
-// restrainImage gives the workers the image that they have in the place of one that is not allowed yet. It looks
-// releases up, so that it is not only an observation. The revision is then that of the NodeSet with the old image.
+// restrainImage keeps the workers' current image until another one is allowed. It looks up releases, so it is more than an
+// observation. The revision then belongs to the NodeSet with the old image.
 func (r *Reconciler) restrainImage(ctx context.Context, s *observation) error {
 	if !r.cfg.ComparesReleases || s.problem.Reason != "" || s.nodeSet.DeletionTimestamp != nil {
 		return nil
@@ -41,9 +41,9 @@ func (r *Reconciler) restrainImage(ctx context.Context, s *observation) error {
 	return err
 }
 
-// appliedImage returns the image that the newest workers were given, empty if there were none: that of the newest pod of
-// the newest revision, or of all pods if the status does not know that revision (it was lost, or the pods were adopted), or
-// that which the revision names, or else the one that the status records.
+// appliedImage returns the image of the newest workers, or an empty string. It is the image of the newest pod of the newest
+// revision, or of all pods if the status does not know that revision (it was lost, or the pods were adopted). Otherwise it
+// is the image in the revision, or else in the status.
 func (s *observation) appliedImage() string {
 	newest := s.nodeSet.Status.NodeSetHash
 	if pod := s.newestPod(newest); pod != nil {
@@ -66,7 +66,7 @@ func (s *observation) appliedImage() string {
 	return last.Image
 }
 
-// newestPod returns the newest pod of a revision, or of any if that is empty; nil if there is none.
+// newestPod returns the newest pod of a revision, or of any revision if it is empty; nil without a pod.
 func (s *observation) newestPod(revision string) *corev1.Pod {
 	var out *corev1.Pod
 	for _, p := range s.pods {
@@ -77,7 +77,7 @@ func (s *observation) newestPod(revision string) *corev1.Pod {
 	return out
 }
 
-// isNewer orders pods by their creation, and those of the same second by their names.
+// isNewer orders pods by their creation, and pods of the same second by name.
 func isNewer(a, b *corev1.Pod) bool {
 	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return a.Name > b.Name

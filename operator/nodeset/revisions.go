@@ -30,7 +30,7 @@ func (s *observation) planRevisions() []plan.Revision {
 			Ordinals: r.Annotations[v1beta1.AnnotationOrdinals], Owned: metav1.IsControlledBy(r, s.nodeSet),
 			Foreign: !render.IsRevisionData(r.Data.Raw)}
 		if adopts, has := r.Annotations[v1beta1.AnnotationAdoptedRevisions]; has {
-			out[i].Adopts = strings.Split(adopts, ",") // one may be empty: that of workers without a revision
+			out[i].Adopts = strings.Split(adopts, ",") // one may be empty: the revision of workers without one
 		}
 	}
 	return out
@@ -47,7 +47,7 @@ func (s *observation) adoptRevisions() {
 	}
 }
 
-// workerSource is what a worker is rendered from.
+// workerSource is the input for rendering a worker.
 type workerSource struct {
 	hash     string
 	input    render.Input

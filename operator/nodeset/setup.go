@@ -52,7 +52,7 @@ func CacheOptions() map[client.Object]cache.ByObject {
 	}
 }
 
-// withoutImages drops large fields of Kubernetes nodes that nobody reads.
+// withoutImages drops large unused fields of Kubernetes nodes.
 func withoutImages(obj any) (any, error) {
 	if node, ok := obj.(*corev1.Node); ok {
 		node.ManagedFields, node.Status.Images = nil, nil

@@ -22,11 +22,10 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// All NodeSets of a cluster share the workers' Service and their disruption budget. Two objects own
-// them: the Controller or Cluster, and the namespace as an anchor. While there is a NodeSet of the
-// cluster, the anchor keeps the garbage collector from deleting them, even if the Controller or
-// Cluster is deleted before the NodeSets, which may still be waiting for jobs. The last NodeSet
-// takes the anchor away when it has no worker left.
+// All NodeSets of a cluster share the workers' Service and their disruption budget. Two objects own them: the
+// Controller or Cluster, and the namespace as an anchor. While the cluster has a NodeSet, the anchor keeps
+// the garbage collector from deleting them, even if the Controller or Cluster is deleted before the NodeSets,
+// which may still wait for jobs. The last NodeSet removes the anchor when it has no worker left.
 
 // applyChildren creates or corrects the other objects that workers need: the Service, the host keys
 // of sshd, the disruption budget, and the newest revision.
@@ -60,9 +59,9 @@ func (r *Reconciler) applyService(ctx context.Context, s *observation) error {
 	return r.patchSharedObject(ctx, have, next)
 }
 
-// correctService returns the Service with what the names of workers depend on as wanted: it selects
-// all workers, ready or not. Ports, labels and owners of others stay. The cluster IP of a Service
-// cannot be changed.
+// correctService returns the Service with the fields set that the names of workers depend on: it selects all
+// workers, ready or not. Ports, labels and owners of others stay. The cluster IP of a Service cannot be
+// changed.
 func correctService(have, want *corev1.Service) *corev1.Service {
 	next := have.DeepCopy()
 	mergeMeta(next, want)
@@ -80,9 +79,8 @@ func correctService(have, want *corev1.Service) *corev1.Service {
 	return next
 }
 
-// applyBudget creates the disruption budget, or corrects it. It records an event if the budget would
-// have allowed the eviction of workers with jobs, as that of an older operator with maxUnavailable
-// does.
+// applyBudget creates the disruption budget, or corrects it. It records an event if the budget would have
+// allowed the eviction of workers with jobs, as an older operator's budget with maxUnavailable does.
 func (r *Reconciler) applyBudget(ctx context.Context, s *observation) error {
 	have, want := &policyv1.PodDisruptionBudget{}, render.Budget(s.clusterRef, s.nodeSet.Namespace, s.sharedOwners()...)
 	if err := r.createIfMissing(ctx, have, want); err != nil || have.UID == "" {
@@ -113,8 +111,8 @@ func allowsEvictions(have, want *policyv1.PodDisruptionBudget) bool {
 			*have.Spec.UnhealthyPodEvictionPolicy != *want.Spec.UnhealthyPodEvictionPolicy
 }
 
-// mergeMeta gives an object the labels and owners of the wanted one. Those of others stay, except
-// owners that the wanted ones replace: earlier objects of their kind and name.
+// mergeMeta gives an object the labels and owners of the wanted one. Labels and owners of others stay, except
+// earlier objects with the kind and name of a wanted owner.
 func mergeMeta(next, want client.Object) {
 	labels := maps.Clone(next.GetLabels())
 	if labels == nil {
@@ -172,8 +170,8 @@ func (r *Reconciler) releaseSharedObjects(ctx context.Context, s *observation) e
 		r.removeAnchor(ctx, s, &policyv1.PodDisruptionBudget{}, names.WorkerBudget(s.clusterRef)))
 }
 
-// isLastOfCluster reports whether no other NodeSet uses the shared objects, and none of this one's
-// workers is left, as one is after a deletion with --cascade=orphan.
+// isLastOfCluster reports whether no other NodeSet uses the shared objects, and this one has no worker left.
+// Workers can remain after a deletion with --cascade=orphan.
 func (r *Reconciler) isLastOfCluster(ctx context.Context, s *observation) (bool, error) {
 	if s.clusterRef == "" || len(s.workers) > 0 || s.desired.Orphaning {
 		return false, nil
@@ -188,8 +186,8 @@ func (r *Reconciler) isLastOfCluster(ctx context.Context, s *observation) (bool,
 	}), nil
 }
 
-// removeAnchor removes the namespace from the owners of an object. If no other is left, this NodeSet,
-// which is about to go, takes its place.
+// removeAnchor removes the namespace from the owners of an object. If no other owner is left, this NodeSet,
+// which is about to be deleted, replaces it.
 func (r *Reconciler) removeAnchor(ctx context.Context, s *observation, have client.Object, name string) error {
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: s.nodeSet.Namespace, Name: name}, have)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// joinedCluster returns Slurm's own name of the cluster that the workers joined, empty while there
-// are none.
+// joinedCluster returns Slurm's own name of the cluster that the workers joined, or an empty string without
+// workers.
 func joinedCluster(s *observation) string {
 	if len(s.workers) == 0 {
 		return ""
@@ -46,7 +46,8 @@ func (s *observation) assignOwners() {
 	}
 }
 
-// mayWrite reports whether a Slurm node, as it is now, is none of slurm.conf and belongs to no other NodeSet.
+// mayWrite reports whether a Slurm node, in its current state, belongs neither to slurm.conf nor to another
+// NodeSet.
 func (s *observation) mayWrite(n *slurm.Node) bool {
 	if !n.State.Any(slurm.NodeDynamicNorm | slurm.NodeDynamicFuture) {
 		return false

@@ -1,4 +1,5 @@
-// Package comment is what the comment of a Slurm node tells: the pod that runs the node, and the NodeSet that owns it.
+// Package comment reads and writes the comment of a Slurm node: the pod that runs the node, and the NodeSet that owns
+// it.
 package comment
 
 import (
@@ -60,8 +61,7 @@ func formatComment(nodeSet *v1beta1.NodeSet, namespace types.UID, note Comment) 
 	return string(text)
 }
 
-// Parse parses a comment. It reports false for a text that is not one of ours, such as an
-// administrator's.
+// Parse parses a comment. It returns false for a text that the operator did not write, such as an administrator's.
 func Parse(text string) (Comment, bool) {
 	var n Comment
 	err := json.Unmarshal([]byte(text), &n)

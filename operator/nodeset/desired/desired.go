@@ -24,7 +24,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/shape"
 )
 
-// Observation is what the desired state of a NodeSet depends on.
+// Observation is the input for the desired state of a NodeSet.
 type Observation struct {
 	NodeSet *v1beta1.NodeSet
 	// ClusterName is Slurm's own name of the cluster that the workers joined; ClusterRef is the name of the
@@ -115,8 +115,8 @@ func countValidOrdinals(n names.Workers, partition, end int) int {
 	return sort.Search(end, func(i int) bool { return i >= partition && n.Check(names.WorkerID{Ordinal: &i}) != nil })
 }
 
-// replicasOf returns the desired number of workers. More than Slurm has nodes would only cost memory, of which the
-// operator needs some for all NodeSets.
+// replicasOf returns the desired number of workers, limited to the nodes that Slurm can have. More would only cost memory that the
+// operator needs for all NodeSets.
 func replicasOf(n *v1beta1.NodeSet) int { return int(min(scaling.SpecReplicas(n), scaling.MaxNodes)) }
 
 // MaxRecords is how many records Slurm keeps for the workers of a NodeSet, unless it has more

@@ -38,8 +38,8 @@ func (c nameClaim) isOver(now time.Time) bool { return now.Sub(c.at).Abs() >= cl
 // NewClaimedNames returns no claims.
 func NewClaimedNames() *ClaimedNames { return &ClaimedNames{claims: map[claimedName]nameClaim{}} }
 
-// Claim claims a name for a worker of a NodeSet, and reports whether no other NodeSet has it. A claim stays also when the pod could
-// not be created, since a request that fails may have created it.
+// Claim claims a name for a worker of a NodeSet, and reports whether no other NodeSet has it. The claim stays even if the creation of
+// the pod fails, since a failed request may have created it.
 func (c *ClaimedNames) Claim(cluster refs.ClusterKey, name string, nodeSet types.UID, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

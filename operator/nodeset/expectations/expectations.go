@@ -16,9 +16,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// Store is what the process knows besides what it reads: its own writes to Slurm that no
-// reading shows yet, and when it deleted unregistered workers. Losing it is harmless: writes are
-// repeated, and no unregistered worker is deleted at first.
+// Store is what the process knows besides its reads: its own writes to Slurm that no reading shows yet, and when it deleted
+// unregistered workers. Losing it is harmless: writes are repeated, and no unregistered worker is deleted at first.
 type Store struct {
 	mu       sync.Mutex
 	nodeSets map[types.NamespacedName]*NodeSet
@@ -26,7 +25,7 @@ type Store struct {
 
 // NodeSet has the expectations of one NodeSet.
 type NodeSet struct {
-	// Sequence is that of the list of nodes that was last observed.
+	// Sequence is the sequence of the last observed list of nodes.
 	Sequence              uint64
 	PendingWrites         map[string]PendingWrite // by Slurm node
 	UnregisteredDeletions []time.Time
@@ -58,11 +57,11 @@ type NodeSet struct {
 	goneWorkers    goneWorkers
 	// TakenAt is when a name of a worker without a pod was last taken.
 	TakenAt time.Time
-	// DisplacedAt is when a worker was last deleted because its Slurm node belongs to somebody else.
+	// DisplacedAt is when a worker was last deleted because others own its Slurm node.
 	DisplacedAt time.Time
 	// ReportedMismatch is the mismatch that was last reported.
 	ReportedMismatch string
-	// Namespace is what was read of the NodeSet's namespace.
+	// Namespace is the last read identity of the NodeSet's namespace.
 	Namespace NamespaceIdentity
 	// ReservationWrittenAt is when the reservation of a scheduled update was last written.
 	ReservationWrittenAt time.Time
@@ -78,7 +77,7 @@ type NodeSet struct {
 type PendingWrite struct {
 	verb plan.Verb
 	at   time.Time
-	// sequence is that of the list of nodes at the time of the write.
+	// sequence is the sequence of the list of nodes at the time of the write.
 	sequence uint64
 }
 
@@ -98,7 +97,7 @@ func (m *Store) Has(name types.NamespacedName) bool {
 	return m.nodeSets[name] != nil
 }
 
-// ObserveDuration returns how long the last observation of a NodeSet took, 0 if there was none.
+// ObserveDuration returns the duration of the last observation of a NodeSet, or 0.
 func (m *Store) ObserveDuration(name types.NamespacedName) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -164,8 +163,7 @@ func (m *Store) RecordRefusal(s *NodeSet, name string, err error) {
 }
 
 const (
-	// createRetry is the pause after a round in which creations failed. It doubles with each such
-	// round, up to createRetryMost.
+	// createRetry is the pause after a round with failed creations. It doubles with each such round, up to createRetryMost.
 	createRetry     = time.Second
 	createRetryMost = 5 * time.Minute
 	// CreateTries is how many creations may fail in a round before the others are skipped, and how
@@ -211,8 +209,7 @@ func (m *Store) ForgetClaimsFailures(s *NodeSet) {
 	s.claimsFailures = 0
 }
 
-// HasTooManyFailures reports whether so many creations failed in this round that the others are
-// skipped.
+// HasTooManyFailures reports whether enough creations failed in this round to skip the others.
 func (m *Store) HasTooManyFailures(s *NodeSet) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -258,8 +255,8 @@ func (s *NodeSet) ExpectsUpdate(name string, u slurmclient.NodeUpdate) bool {
 	return ok && reflect.DeepEqual(pending.NodeUpdate, u)
 }
 
-// OverlayWrites applies to a reading the writes since the reading of the nodes began. Such a write
-// must not be repeated, and proves nothing. It forgets the writes that the reading shows.
+// OverlayWrites applies to a reading the writes since the reading of the nodes began. Such a write must not be repeated,
+// and proves nothing. OverlayWrites forgets the writes that the reading shows.
 func (s *NodeSet) OverlayWrites(to *plan.SlurmReading, nodesReadAt time.Time, brake time.Duration,
 	now time.Time) {
 	for name, w := range s.PendingWrites {
@@ -276,7 +273,7 @@ func (s *NodeSet) OverlayWrites(to *plan.SlurmReading, nodesReadAt time.Time, br
 			delete(to.DrainedSince, name)
 		}
 		if !known && changesRecord(w.verb) {
-			continue // one that is made up would lack its owner, and that it is dynamic
+			continue // an invented record would lack its owner, and the fact that it is dynamic
 		}
 		switch w.verb {
 		case OutcomeUnknown:
@@ -320,12 +317,12 @@ func changesRecord(verb plan.Verb) bool {
 	return false
 }
 
-// ReportedWait is what was last reported of a worker that waits for its removal: the job that it
-// waits for, and what else keeps it.
+// ReportedWait is the last report about a worker that waits for its removal: the job that it waits for, and anything else
+// that keeps it.
 type ReportedWait struct {
 	Job   uint32
 	Block plan.BlockReason
 }
 
-// NamespaceIdentity is the UID of a NodeSet and that of its namespace.
+// NamespaceIdentity is the UID of a NodeSet and the UID of its namespace.
 type NamespaceIdentity struct{ NodeSet, UID types.UID }

@@ -56,9 +56,9 @@ func flagConditions() []flagCondition {
 	}
 }
 
-// Conditions returns the conditions of a pod with those that show the state of its Slurm node
-// brought up to date. A nil node is one that Slurm does not know. Conditions of others, and the
-// transition times of unchanged ones, stay. It reports whether anything differs.
+// Conditions returns the conditions of a pod with the conditions of its Slurm node updated. A nil node is
+// unknown to Slurm. Conditions of others, and the transition times of unchanged conditions, stay. It reports
+// whether anything differs.
 func Conditions(have []corev1.PodCondition, node *slurm.Node, now metav1.Time) ([]corev1.PodCondition, bool) {
 	want := map[corev1.PodConditionType]bool{}
 	reason := ""
@@ -100,9 +100,9 @@ func Conditions(have []corev1.PodCondition, node *slurm.Node, now metav1.Time) (
 	return append(out, added...), changed || len(added) > 0
 }
 
-// Registration returns the conditions of a pod with the one that records that its slurmd was registered, if a
-// reading shows that and the condition does not belong to this slurmd yet. It reports whether anything differs.
-// It is written together with the conditions of the Slurm node, so it costs no write of its own.
+// Registration returns the conditions of a pod with the condition that records the registration of its slurmd,
+// if a reading shows it and the condition does not belong to this slurmd yet. It reports whether anything
+// differs. The condition is written together with the conditions of the Slurm node, so it costs no extra write.
 func Registration(have []corev1.PodCondition, s *plan.SlurmReading, w *plan.Worker, now metav1.Time) (
 	[]corev1.PodCondition, bool) {
 	if w.HasRegistered() || !s.ShowsRegistration(w) {

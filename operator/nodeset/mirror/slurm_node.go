@@ -12,9 +12,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// SlurmNodeUpdate returns what a worker's Slurm node should be told: its comment, and the features and
-// the topology that the annotations of its Kubernetes node give, where they differ. It reports whether
-// anything does. node and kubeNode may be nil.
+// SlurmNodeUpdate returns the changes to a worker's Slurm node: its comment, and the features and the
+// topology from the annotations of its Kubernetes node, where they differ. It reports whether anything
+// differs. node and kubeNode may be nil.
 func SlurmNodeUpdate(node *slurm.Node, kubeNode *corev1.Node, comment string) (slurmclient.NodeUpdate, bool) {
 	var out slurmclient.NodeUpdate
 	if node == nil {
@@ -35,8 +35,8 @@ func SlurmNodeUpdate(node *slurm.Node, kubeNode *corev1.Node, comment string) (s
 	return out, out.Comment != nil || out.Features != nil || out.Topology != nil
 }
 
-// mergeFeatures replaces the features of a Slurm node that come from its Kubernetes node by those
-// of the annotation, a comma-separated list.
+// mergeFeatures replaces the features that a Slurm node has from its Kubernetes node by the features in the
+// annotation, a comma-separated list.
 func mergeFeatures(have []string, annotation string) []string {
 	out := slices.DeleteFunc(slices.Clone(have),
 		func(f string) bool { return strings.HasPrefix(f, v1beta1.FeaturePrefix) })

@@ -19,8 +19,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// FakeSlurm is a Slurm that says what a test wants: nodes are as it has them now, the
-// reading as they were at the last poll.
+// FakeSlurm is a Slurm that a test controls: nodes have their current state, and the reading their state at the last
+// poll.
 type FakeSlurm struct {
 	mu    sync.Mutex
 	Nodes map[string]*slurm.Node
@@ -44,7 +44,7 @@ type FakeSlurm struct {
 	now       func() time.Time
 	// unwritten counts how often slurmctld read the records whose GRES were not written after their creation.
 	unwritten map[string]int
-	// Cluster says from which Slurm cluster a reading comes; nil for not told.
+	// Cluster sets the cluster of a reading; nil leaves it unset.
 	Cluster func(*slurmclients.Reading)
 	// OtherCluster answers last looks in its place; nil for none.
 	OtherCluster *slurmclient.Client
@@ -136,7 +136,7 @@ func (f *FakeSlurm) Busy(name string) bool {
 	return slices.Contains(slices.Collect(maps.Values(f.jobs)), name)
 }
 
-// ReadNode returns a copy of the node as it is now.
+// ReadNode returns a copy of the node's current state.
 func (f *FakeSlurm) ReadNode(ctx context.Context, name string) (*slurm.Node, error) {
 	if f.OtherCluster != nil {
 		return f.OtherCluster.Node(ctx, name)
@@ -153,7 +153,7 @@ func (f *FakeSlurm) ReadNode(ctx context.Context, name string) (*slurm.Node, err
 	return nil, &slurmclient.Error{Code: slurmclient.CodeNotFound, Op: "reading a node"}
 }
 
-// ReadNodes returns the nodes as they are now, or Fail["look"].
+// ReadNodes returns the nodes' current state, or Fail["look"].
 func (f *FakeSlurm) ReadNodes(context.Context) (map[string]*slurm.Node, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,7 +171,7 @@ func (f *FakeSlurm) ReadReferences(context.Context) (*slurmclients.Reading, erro
 	return r, f.Fail["references"]
 }
 
-// write is one write to the Slurm nodes of a host list, or to what is not there.
+// write is one write to the Slurm nodes of a host list, or to missing nodes.
 func (f *FakeSlurm) write(verb, names, text string, change func(name string) error) error {
 	if err := f.Before(); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (f *FakeSlurm) write(verb, names, text string, change func(name string) err
 	return f.After(nil)
 }
 
-// changeNode changes one Slurm node that is there.
+// changeNode changes one existing Slurm node.
 func (f *FakeSlurm) changeNode(change func(n *slurm.Node)) func(string) error {
 	return func(name string) error {
 		n := f.Nodes[name]
@@ -329,7 +329,7 @@ func (f *FakeSlurm) DeleteReservation(_ context.Context, name string) error {
 	return f.write("unreserve", name, "", func(string) error { delete(f.Reservations, name); return nil })
 }
 
-// NewReading is one of nodes and jobs at noon.
+// NewReading returns a reading of nodes and jobs at noon.
 func NewReading(change ...func(*slurmclients.Reading)) *slurmclients.Reading {
 	r := &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}, Nodes: map[string]*slurm.Node{},
 		Work: map[string]occupancy.Work{}, DrainedSince: map[string]time.Time{}}

@@ -20,7 +20,7 @@ var Noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // NodeSetUID is the UID of NodeSet gpu.
 const NodeSetUID = "uid-gpu"
 
-// NewNodeSet is NodeSet gpu with so many workers, of Controller slurm.
+// NewNodeSet returns NodeSet gpu of Controller slurm, with the given number of workers.
 func NewNodeSet(replicas int32, change ...func(*v1beta1.NodeSet)) *v1beta1.NodeSet {
 	n := &v1beta1.NodeSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "gpu", Namespace: "slurm", UID: NodeSetUID, Generation: 1,

@@ -6,15 +6,14 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// Workers that another operator has made carry revisions of its own, which say nothing to this one. When
-// it takes the NodeSet over, which then has no revision of ours, they count as of the newest revision, so
-// that none is replaced only because the operator is another. The object of that revision says so from
-// then on. The next change of the spec makes these workers outdated like all others: they are drained first.
+// Workers made by another operator carry that operator's revisions, which are unknown here. When this
+// operator takes over such a NodeSet, it has no revision of its own. The workers then count as workers of the
+// newest revision, so that a change of the operator replaces none. The object of that revision records this.
+// The next change of the spec makes these workers outdated like all others: they are drained first.
 
-// AdoptedRevisions returns the revisions of workers of another operator that count as another one, with
-// that one. newest is the hash of the newest revision, and theirs that of the one which the other operator
-// reported as its newest: workers that it has not brought to that stay outdated. Where no worker has it,
-// all of them count.
+// AdoptedRevisions maps revisions of another operator's workers to the revision that they count as. newest is
+// the hash of the newest revision. theirs is the newest revision that the other operator reported: workers
+// with another one stay outdated. If no worker has it, all of them count as newest.
 func AdoptedRevisions(revisions []plan.Revision, workers []plan.Worker, newest, theirs string) map[string]string {
 	out, taken := map[string]string{}, false
 	for _, r := range revisions {

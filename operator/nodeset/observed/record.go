@@ -61,8 +61,8 @@ func Record(n *slurm.Node, kubeNodes func(name string) bool, faults []string) pl
 	return r
 }
 
-// isDownByOthers reports whether a person or Slurm's health check set a Slurm node FAIL, or DOWN
-// for a reason that is neither ours nor one that slurmctld gives to nodes whose slurmd disappeared.
+// isDownByOthers reports whether a person or Slurm's health check set a Slurm node FAIL or DOWN. DOWN does not count with
+// our own reason, or with a reason that slurmctld gives to nodes whose slurmd disappeared.
 func isDownByOthers(n *slurm.Node) bool {
 	if n.State.Base == slurm.NodeFuture {
 		return false

@@ -14,18 +14,18 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// RecordShape is the shape with which records of a NodeSet's workers are created. The zero value is not known.
+// RecordShape is the shape of the records that are created for a NodeSet's workers. The zero value is unknown.
 type RecordShape struct {
-	// Hash identifies the shape in the comments of Slurm nodes. It is empty if the options do not state the CPUs:
-	// records are then compared only by what the options state.
+	// Hash identifies the shape in the comments of Slurm nodes. It is empty if the options do not set the CPUs: records are then
+	// compared only by the options that are set.
 	Hash string
-	// Features are those of the NodeSet. They are not part of the hash, because Slurm can change them.
+	// Features are the NodeSet's features. They are not part of the hash, because Slurm can change them.
 	Features []string
-	// KnowsKinds says that slurmctld knows the kinds of the generic resources, so that it shows each that is written on a record.
+	// KnowsKinds is true if slurmctld knows the kinds of the generic resources, so that it shows each kind on a record.
 	KnowsKinds bool
 
 	known                       bool
-	cpus, memoryMiB, tmpDiskMiB uint64 // 0 for what the options do not state
+	cpus, memoryMiB, tmpDiskMiB uint64 // 0 if the options do not set the value
 	gres                        map[string]uint64
 	gresText                    string
 	unwritten                   string // the hash without the writing of GRES, which earlier versions did not do
@@ -81,8 +81,8 @@ func cpusOf(o slurmconf.Options) uint64 {
 // IsKnown reports whether the shape is known.
 func (s RecordShape) IsKnown() bool { return s.known }
 
-// IsOf reports whether a record has the shape: by the hash in its comment, or by what Slurm shows of a record that an
-// earlier version created. A reconfigure may have removed the types of its GRES: then the number of each kind decides.
+// IsOf reports whether a record has the shape: by the hash in its comment or, for a record that an earlier version created, by its
+// resources in Slurm. A reconfigure may have removed the types of its GRES: then the number of each kind decides.
 func (s RecordShape) IsOf(n *slurm.Node, hash string) bool {
 	if hash != "" && s.Hash != "" {
 		return hash == s.Hash || hash == s.unwritten
@@ -133,8 +133,7 @@ func (s RecordShape) lacksGRES(text string) bool {
 	return false
 }
 
-// FeaturesOf returns the features that a FUTURE record should have: those of the NodeSet, and those that its last
-// Kubernetes node gave it.
+// FeaturesOf returns the features that a FUTURE record should have: the NodeSet's, and the features from its last Kubernetes node.
 func (s RecordShape) FeaturesOf(n *slurm.Node) []string {
 	out := slices.Clone(s.Features)
 	for _, f := range n.Features {
@@ -179,7 +178,7 @@ func (s RecordShape) GRES() *string {
 // HashWithoutGRES identifies the shape in the comments of records on which GRES were not written after their creation.
 func (s RecordShape) HashWithoutGRES() string { return s.unwritten }
 
-// LacksGRES reports whether the GRES of a FUTURE record of the shape must be written. hash is the one in its comment.
+// LacksGRES reports whether the GRES of a FUTURE record of the shape must be written. hash is the hash in its comment.
 func (s RecordShape) LacksGRES(n *slurm.Node, hash string) bool {
 	return s.Hash != "" && len(s.gres) > 0 && (hash == s.unwritten || s.lostTypes(n) || s.KnowsKinds && s.lostKind(n))
 }

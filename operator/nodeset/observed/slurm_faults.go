@@ -9,8 +9,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// slurmFaults returns the reasons with which slurmctld and slurmd drain a node because of a fault of
-// its worker, and with which LBNL Node Health Check does. A * at the end stands for any text.
+// slurmFaults returns the reasons with which slurmctld, slurmd and LBNL Node Health Check drain a node because of a
+// fault of its worker. A * at the end matches any text.
 func slurmFaults() []string {
 	return []string{"Duplicate jobid", "Kill task failed", "Prolog error", "Epilog error", "Job env setup error",
 		"batch job complete failure", "SlurmdSpoolDir is full", "Low CPUs", "Low RealMemory*",
@@ -20,7 +20,7 @@ func slurmFaults() []string {
 // gresFaults stands for the reasons that gresFault matches.
 const gresFaults = "gres/KIND count or type"
 
-// gresFault are the reasons with which slurmctld drains a node whose generic resources are not those of its record, such
+// gresFault matches the reasons with which slurmctld drains a node whose generic resources differ from its record, such
 // as "gres/gpu count reported lower than configured (3 < 4)" and "gres/gpu type (h100) reported but not configured".
 var gresFault = regexp.MustCompile(`^gres/\S+ (count (reported lower|too low|changed)|type \(.*\) reported) `)
 
@@ -37,10 +37,10 @@ func FaultReasons(n *v1beta1.NodeSet) []string {
 	}
 }
 
-// isFault reports whether Slurm or a health check, which runs as root, set one of the reasons. Any
-// other user is a person, and any other reason may be an administrator's, who may be root as well.
-// preStop repeats the reason as root. slurmctld joins the reasons of a registration, as in "Low socket*core*thread
-// count, Low CPUs", and adds later ones, as in "Epilog error : Kill task failed".
+// isFault reports whether Slurm or a health check, which runs as root, set one of the reasons. Any other user is a
+// person, and any other reason may come from an administrator, who may also be root. preStop repeats the reason as root.
+// slurmctld joins the reasons of a registration, as in "Low socket*core*thread count, Low CPUs", and appends later ones,
+// as in "Epilog error : Kill task failed".
 func isFault(n *slurm.Node, faults []string) bool {
 	if n.ReasonBy != "root" && n.ReasonBy != "slurm" {
 		return false
@@ -54,7 +54,7 @@ func isFault(n *slurm.Node, faults []string) bool {
 	return matchesFault(reason, faults) || !slices.ContainsFunc(parts, isOther)
 }
 
-// reasonSeparator is what slurmctld writes between the reason of a node and another one that it adds.
+// reasonSeparator separates the reasons of a node in slurmctld's text.
 const reasonSeparator = " : "
 
 // reasonBeforeAbsence returns the reason of a node without what slurmctld adds to it when slurmd is gone, as in "Epilog
@@ -66,7 +66,7 @@ func reasonBeforeAbsence(n *slurm.Node) string {
 	}), reasonSeparator)
 }
 
-// matchesFault reports whether a text is one of the reasons.
+// matchesFault reports whether a text matches one of the reasons.
 func matchesFault(text string, faults []string) bool {
 	return slices.ContainsFunc(faults, func(pattern string) bool {
 		prefix, open := strings.CutSuffix(pattern, "*")

@@ -22,9 +22,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
-// Worker converts the pod of a worker for the plan. kubeNode is the Kubernetes node where it runs, nil if there
-// is none or it is not known. propagated are the conditions of Kubernetes nodes that explain why one
-// was cordoned.
+// Worker converts the pod of a worker for the plan. kubeNode is the Kubernetes node where it runs; nil if missing or unknown.
+// propagated are the conditions of Kubernetes nodes that explain a cordon.
 func Worker(pod *corev1.Pod, kubeNode *corev1.Node, propagated []string) plan.Worker {
 	w := plan.Worker{
 		Pod: pod.Name, UID: string(pod.UID), SlurmName: SlurmName(pod), Revision: pod.Labels[render.LabelRevision],
@@ -102,8 +101,8 @@ func RequiredKubeNode(pod *corev1.Pod) string {
 	return pod.Spec.NodeName
 }
 
-// SlurmName returns the name of a worker's Slurm node, empty before it is known. It is the name with which slurmd was
-// started, as far as the pod's spec shows it, since anybody may edit the label.
+// SlurmName returns the name of a worker's Slurm node, or an empty string if it is not known yet. It prefers the name that
+// slurmd was started with, if the pod's spec shows it, since any user may edit the label.
 func SlurmName(pod *corev1.Pod) string {
 	for i := range pod.Spec.Containers {
 		if name, isShown := render.SlurmNameIn(pod, &pod.Spec.Containers[i]); isShown {

@@ -21,7 +21,7 @@ import (
 type SlurmCluster interface {
 	// Reading returns the newest reading, never nil. It does not block.
 	Reading() *slurmclients.Reading
-	// Problem explains why there is no connection, empty if there is one.
+	// Problem returns the reason for a missing connection, or an empty string.
 	Problem() string
 	// ReadNode reads one node from slurmrestd, also a FUTURE one.
 	ReadNode(ctx context.Context, name string) (*slurm.Node, error)
@@ -137,9 +137,9 @@ func NeededRecords(r *slurmclients.Reading, surplus plan.Surplus) map[string]str
 	return plan.NeededRecords(&s, surplus)
 }
 
-// CheckPrecondition reads the Slurm node right before a step, and reports whether the step's
-// precondition is met. It is never met for Slurm nodes of other NodeSets. shape is that of new workers. An error means
-// that the node could not be read.
+// CheckPrecondition reads the Slurm node right before a step, and reports whether the step's precondition is met. It
+// is never met for Slurm nodes of other NodeSets. shape is the shape of new workers. An error means that the node
+// could not be read.
 func CheckPrecondition(ctx context.Context, s SlurmCluster, own func(*slurm.Node) bool, faults []string,
 	shape observed.RecordShape, step plan.Step) (bool, error) {
 	if step.Precondition == plan.NoPrecondition {

@@ -19,10 +19,10 @@
 //
 // # When workers are replaced
 //
-// A revision is a hash of what the user wrote (template, slurmd, logfile, extraConf, ssh,
-// ordinalPadding, oversubscribeNode, securityProfile), of the address of slurmctld, and of the
-// hashes of the data given to the pods. Our defaults and the default image are not part of it: a
-// new operator version with other defaults creates new workers with them and leaves running ones
-// alone. Nor are replicas, the update and drain policies and pinToNode, which do not affect what
-// runs in a pod. White space and the order of keys make no difference.
+// A revision is a hash of the user's fields (template, slurmd, logfile, extraConf, ssh, ordinalPadding,
+// oversubscribeNode, securityProfile), of the address of slurmctld, and of the hashes of the data given to
+// the pods. Our defaults and the default image are not part of it: a new operator version with other defaults
+// uses them for new workers and does not change running ones. Neither are replicas, the update and drain
+// policies and pinToNode, which do not affect what runs in a pod. White space and the order of keys make no
+// difference.
 package render

@@ -8,17 +8,17 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// FutureOptions returns the options with which Slurm creates the FUTURE records of workers
-// ("scontrol create", or node_conf of POST new/node), without their names. With these records Slurm
-// accepts jobs while there are no workers. They are the options of Conf, and the resources of the
-// shape where neither extraConf nor the limits give any.
+// FutureOptions returns the options with which Slurm creates the FUTURE records of workers ("scontrol create", or node_conf
+// of POST new/node), without their names. With these records Slurm accepts jobs without workers. They are the options of
+// Conf, and the resources of the shape that neither extraConf nor the limits set.
 //
 // Gres come only from extraConf, never from the shape: a record with Gres that slurmd does not
 // report makes the worker INVALID, and slurmd reports what its --conf contains. Topology is left
 // out because it belongs to the Kubernetes node. Slurm 24.11 cannot reach workers whose record has
 // a Port other than names.SlurmdPort.
 //
-// CPUs are those of the limits, since Slurm takes the cores of CoreSpecCount off them. Those of the shape lack these already.
+// CPUs come from the limits, since Slurm subtracts the cores of CoreSpecCount from them. The shape's CPUs are already without
+// these cores.
 func FutureOptions(in Input, worker shape.Shape) string {
 	o := in.options("")
 	// These are set below, or belong to a single worker or to slurm.conf.

@@ -32,7 +32,7 @@ func (in Input) WithImage(present, image string) (Input, error) {
 	return out, nil
 }
 
-// replaceImage returns JSON with another image in the place of each present one, or nil if there is none.
+// replaceImage returns JSON with each present image replaced, or nil without an image.
 func replaceImage(text []byte, present, image string) ([]byte, error) {
 	if len(text) == 0 {
 		return nil, nil
@@ -49,7 +49,7 @@ func replaceImage(text []byte, present, image string) ([]byte, error) {
 	return json.Marshal(value)
 }
 
-// setImages sets the fields "image" that are present, at every depth, and reports whether there is one.
+// setImages sets the fields "image" that are present, at every depth, and reports whether it found one.
 func setImages(value any, present, image string) bool {
 	found := false
 	switch value := value.(type) {
@@ -79,7 +79,7 @@ func (in Input) ImageNamed() (string, error) {
 	return SlurmdImage(template.Spec.Containers), nil
 }
 
-// SlurmdImage returns the image of slurmd among the containers of a worker, empty if there is none.
+// SlurmdImage returns the image of slurmd among the containers of a worker, or an empty string.
 func SlurmdImage(containers []corev1.Container) string {
 	for i := range containers {
 		if containers[i].Name == ContainerSlurmd {

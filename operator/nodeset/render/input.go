@@ -24,12 +24,12 @@ type Input struct {
 	Cluster string
 	// Endpoint is where slurmd finds slurmctld.
 	Endpoint refs.Address
-	// Slurmctlds has the address of each of several slurmctlds. It is empty if there is one.
+	// Slurmctlds has the address of each slurmctld if several exist. It is empty for a single one.
 	Slurmctlds []refs.Address
 	// SlurmKey is the key of a Secret that contains slurm.key.
 	SlurmKey corev1.SecretKeySelector
-	// AgentImage is the image of slurm-agent, which gives slurmd its keys. Without one workers have no agent, and
-	// changed keys replace them.
+	// AgentImage is the image of slurm-agent, which gives slurmd its keys. If it is empty, workers have no agent, and changed keys
+	// replace them.
 	AgentImage string
 	// Image is the image of the slurmd container if the NodeSet names none.
 	Image string
@@ -50,7 +50,7 @@ type Identity struct {
 	// AvoidKubeNodes are the names of Kubernetes nodes on which a worker with their network must not run, if it may run on
 	// any.
 	AvoidKubeNodes []string
-	// Facts are those of KubeNode; zero while they are not known.
+	// Facts are the facts of KubeNode; zero while unknown.
 	Facts KubeNodeFacts
 	// Revision is the Hash of the worker's Revision.
 	Revision string
@@ -61,7 +61,7 @@ func (id Identity) ID() names.WorkerID {
 	return names.WorkerID{Ordinal: id.Ordinal, KubeNode: id.KubeNode, Hostname: id.Facts.Hostname}
 }
 
-// KubeNodeFacts is what the annotations of a Kubernetes node specify for its workers.
+// KubeNodeFacts are the settings for workers in the annotations of a Kubernetes node.
 type KubeNodeFacts struct {
 	// Hostname is the name of the Slurm node in scaling mode DaemonSet. If it is empty, the
 	// Kubernetes node's short name is used.
@@ -98,7 +98,7 @@ func IgnoredFacts(annotations map[string]string) []string {
 	return out
 }
 
-// isOneWord reports whether a text stays a part of the value in which it is written.
+// isOneWord reports whether a text stays within the value where it is written.
 func isOneWord(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`"'=`, r)

@@ -19,7 +19,7 @@ func (in Input) sharedLabels() map[string]string {
 	return out
 }
 
-// Owner is the reference by which a NodeSet owns the objects that it creates.
+// Owner returns the owner reference for objects that the NodeSet creates.
 func Owner(n *v1beta1.NodeSet) metav1.OwnerReference {
 	return *metav1.NewControllerRef(n, v1beta1.SchemeGroupVersion.WithKind(v1beta1.KindNodeSet))
 }

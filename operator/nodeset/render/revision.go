@@ -17,7 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// Revision is a state of a NodeSet from which workers are created.
+// Revision is a state of a NodeSet that workers are created from.
 type Revision struct {
 	// Hash is the value of LabelRevision on its workers, and of status.nodeSetHash.
 	Hash string
@@ -72,8 +72,8 @@ func RevisionOf(in Input) (Revision, error) {
 	return Revision{Hash: hash, Name: in.NodeSet.Name + "-" + hash, Data: data}, nil
 }
 
-// AtRevision returns the input with the Data of a revision restored. Workers that keep an old
-// revision are built from it. Fields that a revision does not cover stay as they are.
+// AtRevision returns the input with the Data of a revision restored. Workers that keep an old revision are
+// rendered from it. Fields that a revision does not cover stay unchanged.
 func (in Input) AtRevision(data []byte) (Input, error) {
 	var r revisionData
 	if err := json.Unmarshal(data, &r); err != nil {

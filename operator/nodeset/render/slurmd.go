@@ -23,11 +23,11 @@ const (
 	EnvMemory = "POD_MEMORY"
 )
 
-// stopScript sets the Slurm node DOWN, so that Slurm does not wait for its jobs until
-// SlurmdTimeout. A node that is already out of service keeps its reason. A leftover reason, as
-// 24.11 leaves on a resumed node, is replaced. If the reason cannot be read, the node stays as it is: with
-// our reason, a drain of somebody else would end as one of ours. The script never fails, and runs each Slurm
-// command with a timeout, both within the grace period.
+// stopScript sets the Slurm node DOWN, so that Slurm does not wait for its jobs until SlurmdTimeout. A node
+// that is already out of service keeps its reason. A leftover reason, as 24.11 leaves on a resumed node, is
+// replaced. If the reason cannot be read, the node stays unchanged: with our reason, the operator would end
+// the drain of others as its own. The script never fails, and runs each Slurm command with a timeout, both
+// within the grace period.
 const stopScript = `limit=
 if command -v timeout >/dev/null; then limit='timeout 10'; fi
 node=$($limit scontrol show node "$POD_HOSTNAME" 2>/dev/null) || exit 0
@@ -100,12 +100,12 @@ func escapeVariables(text string) string { return strings.ReplaceAll(text, "$(",
 
 // securityContextOf returns the privileges of slurmd.
 //
-// With the profile Unprivileged, slurmd is root in its container with only these capabilities.
-// SETUID, SETGID: to become the user of a job. CHOWN: to give users the folders and scripts of
-// their jobs. DAC_OVERRIDE, FOWNER: to read, write and remove those. KILL: to signal users'
-// processes. Without SYS_ADMIN there are no cgroups for jobs, so such workers need
-// CgroupPlugin=disabled, ProctrackType=proctrack/linuxproc and no task/cgroup. Without SYS_NICE and
-// SYS_RESOURCE, jobs get neither a negative nice value nor hard limits above the container's.
+// With the profile Unprivileged, slurmd is root in its container with only these capabilities. SETUID,
+// SETGID: to become the user of a job. CHOWN: to give users the folders and scripts of their jobs.
+// DAC_OVERRIDE, FOWNER: to read, write and remove these files. KILL: to signal users' processes. Without
+// SYS_ADMIN jobs have no cgroups, so such workers need CgroupPlugin=disabled,
+// ProctrackType=proctrack/linuxproc and no task/cgroup. Without SYS_NICE and SYS_RESOURCE, jobs get neither a
+// negative nice value nor hard limits above the container's.
 func securityContextOf(profile v1beta1.SecurityProfile) *corev1.SecurityContext {
 	if profile != v1beta1.SecurityUnprivileged {
 		return &corev1.SecurityContext{Privileged: new(true)}

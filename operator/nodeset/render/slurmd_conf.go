@@ -8,13 +8,13 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// Conf returns slurmd's --conf: extraConf with the NodeSet's name as the first feature, with the
-// worker's limits as CPUs and RealMemory, and with the topology and features of the Kubernetes node
-// as far as they are known. extraConf takes precedence. Each of its options appears once, with its
-// name and quotes as written; slurmconf.Options describes how repeated options are merged.
+// Conf returns slurmd's --conf: extraConf with the NodeSet's name as the first feature, the worker's limits
+// as CPUs and RealMemory, and the known topology and features of the Kubernetes node. extraConf takes
+// precedence. Each of its options appears once, with its name and quotes as written; slurmconf.Options
+// describes how repeated options are merged.
 //
-// A slurmd that takes over a record (FutureOptions) has the features and the weight of the record,
-// not those of its --conf. Topology and features of the Kubernetes node must then be set in Slurm.
+// A slurmd that takes over a record (FutureOptions) has the features and the weight of the record, not the
+// ones in its --conf. Topology and features of the Kubernetes node must then be set in Slurm.
 func Conf(in Input, facts KubeNodeFacts) string {
 	o := in.options(facts.Features)
 	if facts.Topology != "" && !o.HasAny("Topology") {

@@ -19,8 +19,8 @@ import (
 //go:embed files/sshd.sh
 var sshdScript string
 
-// Environment variables of sshdScript. The files are in the pod and not in a ConfigMap, so that a worker keeps those of
-// its revision.
+// Environment variables of sshdScript. The files are in the pod and not in a ConfigMap, so that a worker keeps the files
+// of its revision.
 const (
 	envSSHDConfig   = "SSHD_CONFIG"
 	envSSHDPAM      = "SSHD_PAM"
@@ -40,8 +40,8 @@ func HostKeysMeta(in Input) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: names.WorkerHostKeys(in.NodeSet.Name), Namespace: in.NodeSet.Namespace, Labels: labels}
 }
 
-// renderSSHDConfig returns sshd_config. A port of the user replaces ours, since the network may be that of the
-// Kubernetes node, where sshd has it already.
+// renderSSHDConfig returns sshd_config. A user's port replaces ours: in the network of the Kubernetes node, its own sshd
+// may have our port.
 func (in Input) renderSSHDConfig() (string, error) {
 	return sshd.Config{Extra: in.NodeSet.Spec.SSH.ExtraSshdConfig, Field: "spec.ssh.extraSshdConfig",
 		Kept: []string{"hostkey"}, More: []sshd.Option{
@@ -49,8 +49,8 @@ func (in Input) renderSSHDConfig() (string, error) {
 			{Name: "KbdInteractiveAuthentication", Value: "no"}}}.Render()
 }
 
-// addSSH makes the slurmd container run sshd beside slurmd, and adds SSSD, by which it knows the users. slurmd does not
-// wait for SSSD, without which jobs run, too.
+// addSSH makes the slurmd container run sshd beside slurmd, and adds SSSD, which provides the users. slurmd does not
+// wait for SSSD, because jobs also run without it.
 func (in Input) addSSH(spec *corev1.PodSpec, user userParts) {
 	slurmd := &spec.Containers[0]
 	slurmd.Command = append([]string{"sh", "-c", sshd.KnownOptions + sshdScript}, slurmd.Command...)
@@ -79,9 +79,9 @@ func (in Input) addSSH(spec *corev1.PodSpec, user userParts) {
 	spec.Volumes = append(spec.Volumes, podspec.EmptyVolume(volumeSSSDTmp))
 }
 
-// adoptOptions returns the options of pam_slurm_adopt. slurm.conf does not name a dynamic node, so that it must be
-// told the name; Kubernetes replaces the variable. Without cgroups that of 24.11 cannot tell which of several jobs of a
-// user is the newest, and no session can be moved into a job anyway.
+// adoptOptions returns the options of pam_slurm_adopt. It must get the name of a dynamic node, which slurm.conf does not
+// have; Kubernetes replaces the variable. Without cgroups the 24.11 module cannot find the newest of a user's jobs, and
+// no session can be moved into a job anyway.
 func (in Input) adoptOptions() []string {
 	out := []string{"nodename=$(" + EnvHostname + ")"}
 	if in.NodeSet.Spec.SecurityProfile == v1beta1.SecurityUnprivileged {

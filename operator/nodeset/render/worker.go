@@ -66,9 +66,9 @@ func workerLabels(workers names.Workers, id Identity) map[string]string {
 	return out
 }
 
-// setSlurmName sets the name with which slurmd starts, whatever the user's env has: the given one or, without one, that of the
-// Kubernetes node, which the scheduler chooses. The template takes it from the pod's label, which can be edited before a container
-// starts again.
+// setSlurmName sets the name with which slurmd starts, over any name in the user's env: the given name or, if it is empty, the name of
+// the Kubernetes node that the scheduler chooses. The template takes the name from the pod's label, which can be edited before a
+// container restarts.
 func setSlurmName(spec *corev1.PodSpec, name string) {
 	want := corev1.EnvVar{Name: EnvHostname, Value: name}
 	if name == "" {
@@ -85,7 +85,7 @@ func setSlurmName(spec *corev1.PodSpec, name string) {
 	}
 }
 
-// SlurmNameIn returns the name of the Slurm node with which a container of a pod starts slurmd, and reports whether the spec shows it: a
+// SlurmNameIn returns the Slurm node name with which a container of a pod starts slurmd, and reports whether the spec shows it: a
 // value, or the Kubernetes node, whose name is empty before the pod is scheduled.
 func SlurmNameIn(pod *corev1.Pod, c *corev1.Container) (name string, isShown bool) {
 	for _, variable := range c.Env {

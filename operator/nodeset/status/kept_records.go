@@ -26,7 +26,8 @@ func formatKeptRecords(s *Observation, kept map[string]string) string {
 	return text
 }
 
-// formatOldShapes describes the FUTURE records that keep resources which the workers do not have any more, empty for none.
+// formatOldShapes describes the FUTURE records that keep resources which the workers no longer have; empty without such
+// records.
 func formatOldShapes(records map[string]string) string {
 	if len(records) == 0 {
 		return ""

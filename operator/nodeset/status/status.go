@@ -24,12 +24,12 @@ import (
 // Problem is why a NodeSet cannot be reconciled: reason and message of the condition Ready.
 type Problem struct{ Reason, Message string }
 
-// Observation is what a status shows of a NodeSet.
+// Observation is the input for the status of a NodeSet.
 type Observation struct {
 	NodeSet *v1beta1.NodeSet
 	// ClusterRef is the name of its Controller or Cluster.
 	ClusterRef string
-	// ExternalController says that the operator does not write the slurm.conf of its Controller.
+	// ExternalController is true if the operator does not write the slurm.conf of the NodeSet's Controller.
 	ExternalController bool
 	Problem            Problem
 	// Waiting is why no worker is created for now, empty for no reason that users must know.
@@ -47,7 +47,7 @@ type Observation struct {
 	RecordsUnsupported bool
 	// RefusedDeletions is why records could not be deleted, by Slurm node.
 	RefusedDeletions map[string]string
-	// EndedPins are the Kubernetes nodes to which workers are no longer pinned because others have their names, by ordinal.
+	// EndedPins are, by ordinal, the Kubernetes nodes where workers are no longer pinned because others have their names.
 	EndedPins map[string]string
 	// IgnoredFacts are the annotations that are ignored, by Kubernetes node.
 	IgnoredFacts map[string][]string
@@ -172,7 +172,7 @@ func readyCondition(out *v1beta1.NodeSetStatus, s *Observation, actions *plan.Ac
 	}
 }
 
-// formatLost reports the workers whose records Slurm lost, and what somebody must do about those without an agent.
+// formatLost reports the workers whose records Slurm lost, and the manual step for workers without an agent.
 func formatLost(actions *plan.Actions) string {
 	if len(actions.LostBySlurm) == 0 {
 		return ""
@@ -188,7 +188,7 @@ func formatLost(actions *plan.Actions) string {
 	return text
 }
 
-// drainingCondition reports what the first worker that is to be removed waits for.
+// drainingCondition reports what the first worker to remove waits for.
 func drainingCondition(s *Observation, actions *plan.Actions) metav1.Condition {
 	if len(actions.Waits) == 0 {
 		if s.Desired.Deleting && len(actions.Taken) > 0 {

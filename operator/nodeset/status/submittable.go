@@ -61,7 +61,7 @@ func submittableCondition(s *Observation) metav1.Condition {
 // untilRegistered ends the message of RecordsUnsupported.
 const untilRegistered = "; until a worker has registered, Slurm accepts no job"
 
-// RecordsUnsupportedBecause returns why there is no way to create records, according to the condition of a NodeSet, or "".
+// RecordsUnsupportedBecause returns the reason why records cannot be created, from the condition of a NodeSet, or "".
 func RecordsUnsupportedBecause(n *v1beta1.NodeSet) string {
 	c := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionSubmittable)
 	if c == nil || c.Reason != v1beta1.ReasonRecordsUnsupported {
@@ -70,8 +70,8 @@ func RecordsUnsupportedBecause(n *v1beta1.NodeSet) string {
 	return strings.TrimSuffix(c.Message, untilRegistered)
 }
 
-// possibleNames are the names of the workers that there may be: those with a record, those whose record is missing, and those of
-// others, with their owners.
+// possibleNames are the names of all possible workers: names with a record, names whose record is missing, and names of others,
+// with their owners.
 type possibleNames struct {
 	recorded, missing int
 	ofOthers          []string

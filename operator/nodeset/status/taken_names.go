@@ -62,7 +62,7 @@ func formatKeptNames(kept []plan.KeptName) string {
 	return text
 }
 
-// formatEndedPins names a Kubernetes node to which a worker is no longer pinned; empty for none.
+// formatEndedPins names a Kubernetes node where a worker is no longer pinned, or returns an empty string.
 func formatEndedPins(s *Observation) string {
 	if len(s.EndedPins) == 0 {
 		return ""
@@ -109,7 +109,7 @@ func formatAvoided(a AvoidingWorkers) string {
 	return text
 }
 
-// formatIgnoredFacts names a Kubernetes node of which an annotation is ignored; empty for none.
+// formatIgnoredFacts names a Kubernetes node with an ignored annotation, or returns an empty string.
 func formatIgnoredFacts(s *Observation) string {
 	if len(s.IgnoredFacts) == 0 {
 		return ""
