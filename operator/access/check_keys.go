@@ -14,8 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// SecretExists reports whether there is a Secret. It reads its metadata alone. The error is *problem.Error if the
-// operator may not read it.
+// SecretExists reports whether a Secret exists. It reads only its metadata. The error is *problem.Error if the operator may not read
+// it.
 func SecretExists(ctx context.Context, reader client.Reader, namespace, name string) (bool, error) {
 	meta := &metav1.PartialObjectMetadata{}
 	meta.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
@@ -31,8 +31,8 @@ func SecretExists(ctx context.Context, reader client.Reader, namespace, name str
 	return true, nil
 }
 
-// CheckSSSDConf returns a *problem.Error if there is no Secret for sssd.conf. It does not look at the content: what is wrong
-// with it, SSSD alone can tell.
+// CheckSSSDConf returns a *problem.Error if the Secret for sssd.conf is missing. It does not check the content, which only SSSD can
+// judge.
 func CheckSSSDConf(ctx context.Context, reader client.Reader, namespace string, conf refs.SSSDConf) error {
 	exists, err := SecretExists(ctx, reader, namespace, conf.Name)
 	if err == nil && !exists {
@@ -59,8 +59,8 @@ func CheckDaemonSSSD(ctx context.Context, reader client.Reader, namespace string
 	return CheckKeys(ctx, reader, namespace, RequiredKey{conf.Field, &conf.SecretKeySelector})
 }
 
-// CheckConfigMapKey returns a *problem.Error if a key of a ConfigMap to which a field refers does not exist. The kubelet
-// does not start a pod without it. ref is nil if the field is not set.
+// CheckConfigMapKey returns a *problem.Error if the key of a ConfigMap that a field refers to is missing. The kubelet does not start a
+// pod without it. ref is nil if the field is not set.
 func CheckConfigMapKey(ctx context.Context, reader client.Reader, namespace, field string,
 	ref *corev1.ConfigMapKeySelector) error {
 	if ref == nil {

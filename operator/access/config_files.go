@@ -42,8 +42,8 @@ func ReadFiles(ctx context.Context, reader client.Reader, namespace, field strin
 	return out, nil
 }
 
-// ReadIncludes reads the files that spec.extraConf of a Controller may include. It reads nothing if there is no Include. The
-// errors are those of ReadFiles.
+// ReadIncludes reads the files that spec.extraConf of a Controller may include. Without an Include it reads nothing. It
+// returns the errors of ReadFiles.
 func ReadIncludes(ctx context.Context, reader client.Reader, c *v1beta1.Controller) (map[string]string, error) {
 	if !slices.ContainsFunc(slurmconf.ParseSettings(c.Spec.ExtraConf), slurmconf.Setting.IsInclude) {
 		return map[string]string{}, nil

@@ -59,8 +59,8 @@ func runConnection(ctx context.Context, cfg slurmclient.CacheConfig, dial func(c
 	return nil
 }
 
-// watchCertificates ends the connection when the certificates change. It checks them only while polls
-// fail, because a working connection needs no other certificates.
+// watchCertificates ends the connection when the certificates change. It checks them only while polls fail,
+// because a working connection needs no new certificates.
 func (c Connection) watchCertificates(ctx context.Context, end func()) {
 	for ctx.Err() == nil {
 		sleepFor(ctx, retryInterval)

@@ -12,7 +12,7 @@ import (
 type Config struct {
 	// Secrets reads tokens, keys and certificates.
 	Secrets SecretReader
-	// User and Lifetime are those of tokens minted for Controllers.
+	// User and Lifetime apply to tokens minted for Controllers.
 	User     string
 	Lifetime time.Duration
 	// APIVersion and Timeout apply to the client of every cluster, see slurmclient.Config.
@@ -26,8 +26,8 @@ type Config struct {
 type Session struct {
 	Client *slurmclient.Client
 	Token  slurmclient.TokenSource
-	// keepToken renews the token until ctx ends. certificatesChanged reports whether the
-	// certificates in Kubernetes differ from those of the client. Both may be nil.
+	// keepToken renews the token until ctx ends. certificatesChanged reports whether the certificates in
+	// Kubernetes differ from the client's. Both may be nil.
 	keepToken           func(ctx context.Context)
 	certificatesChanged func(ctx context.Context) bool
 }

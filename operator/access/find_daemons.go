@@ -12,7 +12,7 @@ import (
 )
 
 // FindController returns the Controller that the field spec.controllerRef of an object names. The error is
-// *problem.Error if there is none.
+// *problem.Error if it is missing.
 func FindController(ctx context.Context, reader client.Reader, namespace, name string) (*v1beta1.Controller, error) {
 	out := &v1beta1.Controller{}
 	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, out)

@@ -21,10 +21,10 @@ type SecretReader interface {
 // SecretContent is the content of a Secret or ConfigMap.
 type SecretContent struct {
 	Data map[string][]byte
-	// TokenAnnotation says whether and where a Secret may be sent as a token, see
-	// tokenAnnotationOf. It is empty for ConfigMaps.
+	// TokenAnnotation decides whether and where a Secret may be sent as a token, see tokenAnnotationOf. It is
+	// empty for ConfigMaps.
 	TokenAnnotation string
-	// HoldsToken says that a Token made the Secret, which is no key therefore.
+	// HoldsToken is true if a Token made the Secret. Such a Secret is not a key.
 	HoldsToken bool
 }
 
@@ -72,7 +72,7 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s %s/%s has no key %q, or it is empty", e.Ref.Kind, e.Ref.Namespace, e.Ref.Name, e.Ref.Key)
 }
 
-// IsMissing reports whether err says that a referenced object or key does not exist.
+// IsMissing reports whether err is caused by a missing object or key.
 func IsMissing(err error) bool {
 	var missing *MissingError
 	return errors.As(err, &missing) || apierrors.IsNotFound(err)

@@ -21,10 +21,10 @@ var ErrNotForHS256 = errors.New("the key is in PEM, for RSA or elliptic curves: 
 // ErrKeyOfToken reports that a Token made the Secret of a key.
 var ErrKeyOfToken = errors.New("a Token made the Secret, so what it contains is no key: name another Secret")
 
-// ReadSigningKey returns the key that tokens are signed with (signing.ParseKey): the key that r names, or the
-// one that has taken its place in a rotation (package rotation). The error is a *MissingError if r's is absent or empty,
-// ErrNotForHS256 if it is in PEM, and ErrKeyOfToken if a
-// Token made its Secret. One that a Token made under the name of a rotation's is ignored.
+// ReadSigningKey returns the key that tokens are signed with (signing.ParseKey): the key that r names, or the rotated
+// key that replaced it (package rotation). The error is a *MissingError if r's key is missing or empty, ErrNotForHS256
+// if it is in PEM, and ErrKeyOfToken if a Token made its Secret. A Secret that a Token made under the name of a rotated
+// key's is ignored.
 func ReadSigningKey(ctx context.Context, kube SecretReader, r refs.KeyRef) ([]byte, error) {
 	rotated, err := kube.Read(ctx, refs.KeyRef{Kind: r.Kind, Namespace: r.Namespace,
 		Name: names.JWTKeysSecret(r.Name, r.Key), Key: SigningKeyName})

@@ -61,8 +61,8 @@ func (e *NotSendableError) Error() string {
 		e.Ref, v1beta1.AnnotationSlurmToken, v1beta1.SlurmTokenAnyServer)
 }
 
-// readSendableToken returns the endpoint's token if its Secret permits sending it there. Without this
-// check, anyone who may write a Cluster could send any Secret anywhere.
+// readSendableToken returns the endpoint's token if its Secret permits sending it there. Without this check, any user who may
+// write a Cluster could send any Secret anywhere.
 func readSendableToken(ctx context.Context, kube SecretReader, t refs.Endpoint) ([]byte, error) {
 	secret, err := readObjectWithKey(ctx, kube, t.Token)
 	if err != nil {
@@ -85,8 +85,8 @@ func readSendableToken(ctx context.Context, kube SecretReader, t refs.Endpoint) 
 	return raw, nil
 }
 
-// isServiceOf reports whether the host of a URL is a Service of a namespace: no other host answers to its name. A name of two
-// parts, such as restapi.dev, may also be a host of the Internet if there is no such Service.
+// isServiceOf reports whether the host of a URL is a Service of a namespace: no other host has its name. A name with two
+// parts, such as restapi.dev, may also be an Internet host if no such Service exists.
 func isServiceOf(namespace, server string) bool {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -118,8 +118,8 @@ func listsServer(servers, url string) bool {
 	return false
 }
 
-// namesSlurmUser reports whether raw is a JSON Web Token with the claim sun. Slurm reads the user name
-// from this claim, and no other kind of token has it.
+// namesSlurmUser reports whether raw is a JSON Web Token with the claim sun. Slurm reads the user name from this claim, and
+// only its tokens have it.
 func namesSlurmUser(raw []byte) bool {
 	claims := jwt.MapClaims{}
 	if _, _, err := jwt.NewParser().ParseUnverified(trimToken(raw), claims); err != nil {

@@ -30,8 +30,8 @@ const (
 	readTimeout = 10 * time.Second
 )
 
-// secretTokenSource provides tokens from a Secret. Token never uses the network. keepCurrent reads the
-// Secret while there is no token and before one expires, and so does Reload.
+// secretTokenSource provides tokens from a Secret. Token never uses the network. keepCurrent reads the Secret
+// until it has a token and before a token expires. Reload also reads it.
 type secretTokenSource struct {
 	read  func(ctx context.Context) ([]byte, error)
 	parse func(raw []byte) (slurmclient.TokenSource, error)

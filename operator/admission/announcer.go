@@ -27,8 +27,9 @@ type Announcer struct {
 	// is absent, and webhooks in it that have another target are not changed.
 	Configuration string
 	Endpoint      WebhookEndpoint
-	// ServiceExists reports whether a Service exists. The conversion stays with one that does: each of two operators would write its own
-	// every few seconds otherwise, and the API server would end all watches of the kind each time. nil is for none.
+	// ServiceExists reports whether a Service exists. The conversion stays with an existing Service: otherwise two operators would
+	// overwrite each other's every few seconds, and each time the API server would end all watches of the kind. nil means that no
+	// Service exists.
 	ServiceExists func(ctx context.Context, namespace, name string) bool
 }
 
@@ -39,8 +40,8 @@ func definitionNames() []string {
 	return []string{"clusters." + v1beta1.GroupName, "nodesets." + v1beta1.GroupName}
 }
 
-// Announce implements certs.Announcer. If caBundle is empty, the existing CAs are kept: somebody
-// else writes them. A conflict with another replica is not an error.
+// Announce implements certs.Announcer. If caBundle is empty, the existing CAs are kept: another program writes them. A conflict with
+// another replica is not an error.
 func (a *Announcer) Announce(ctx context.Context, caBundle []byte) error {
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	err := a.updateObject(ctx, a.Configuration, configuration,

@@ -11,6 +11,6 @@
 // and the CustomResourceDefinitions. If the certificate is read from files, their issuer, such as
 // cert-manager, writes the CA.
 //
-// An update that does not change the spec, or that of an object that is being deleted, is never
-// refused: labels, finalizers and status of an object that has become invalid can still be written.
+// An update is never refused if it does not change the spec, or the object is being deleted: labels,
+// finalizers and status of an object that has become invalid can still be written.
 package admission

@@ -119,7 +119,8 @@ func (k keyRefs) effectiveJWT() *corev1.SecretKeySelector {
 	return k.jwtHS256
 }
 
-// checkVolumeUnchanged refuses that the volume of slurmctld's state is changed or removed. Without persistence there is one.
+// checkVolumeUnchanged refuses to change or remove the volume of slurmctld's state. A Controller without the field
+// persistence has a volume.
 func checkVolumeUnchanged(f *findings, at *field.Path, old, now *v1beta1.ControllerPersistence) {
 	was, is := v1beta1.ControllerPersistence{Enabled: true}, v1beta1.ControllerPersistence{Enabled: true}
 	if old != nil {

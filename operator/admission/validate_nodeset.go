@@ -95,7 +95,7 @@ func checkSlurmd(f *findings, at *field.Path, r v1beta1.Raw) {
 	if len(slurmd.Command) == 0 {
 		slurmd.Command = []string{"slurmd"}
 	}
-	slurmd.EnvFrom = nil // unknown variables are those of the operator, which checks the whole container again
+	slurmd.EnvFrom = nil // unknown variables are the operator's, which checks the whole container again
 	if err := podspec.CheckSlurmdName(slurmd); readable && err != nil {
 		f.invalid(at, field.OmitValueType{}, err.Error())
 	}

@@ -30,7 +30,7 @@ func (t WebhookEndpoint) servicePort() *int32 {
 	return &port
 }
 
-// hostNames returns the DNS names and addresses by which the API server reaches the webhooks.
+// hostNames returns the DNS names and addresses with which the API server reaches the webhooks.
 func (t WebhookEndpoint) hostNames() []string {
 	if t.URL == "" {
 		return []string{t.Service + "." + t.Namespace + ".svc", t.Service + "." + t.Namespace, t.Service}

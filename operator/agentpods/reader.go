@@ -37,21 +37,21 @@ type Reader struct {
 
 // Daemon says where the agents of a daemon are.
 type Daemon struct {
-	// Name is that of the daemon, such as "slurmctld".
+	// Name is the name of the daemon, such as "slurmctld".
 	Name string
-	// Namespace is that of its objects, Owner the object that its StatefulSet belongs to, and Replicas how many of it
-	// there should be.
+	// Namespace is the namespace of its objects. Owner is the owner of its StatefulSet. Replicas is the desired number
+	// of its pods.
 	Namespace string
 	Owner     metav1.Object
 	Replicas  int
-	// Set is the name of the StatefulSet, Config that of the ConfigMap with its configuration, and Pods are the
-	// labels of its pods.
+	// Set is the name of the StatefulSet, Config the name of the ConfigMap with its configuration. Pods are the labels
+	// of its pods.
 	Set, Config string
 	Pods        map[string]string
 }
 
-// Observe reads what runs: the StatefulSet of a daemon, the agents of its pods, and the revision of the
-// configuration that they should have. It asks the pods of the owner's StatefulSet alone, whatever labels others have.
+// Observe reads the StatefulSet of a daemon, the agents of its pods, and the desired revision of their configuration. It
+// asks only the pods of the owner's StatefulSet, whatever labels other pods have.
 func (r Reader) Observe(ctx context.Context, d Daemon) (agentstatus.Observation, error) {
 	out := agentstatus.Observation{Daemon: d.Name, Replicas: d.Replicas}
 	if !r.MayRunIn(d.Namespace) {
@@ -113,8 +113,8 @@ func (r Reader) readAgent(ctx context.Context, pod *corev1.Pod) agentstatus.Agen
 	return out
 }
 
-// isPodOf reports whether a pod is one that a StatefulSet should have. Its labels prove nothing: whoever makes pods in
-// the namespace chooses them.
+// isPodOf reports whether a pod belongs to a StatefulSet. Its labels prove nothing: any user who creates pods in the
+// namespace chooses them.
 func isPodOf(set *appsv1.StatefulSet, pod *corev1.Pod) bool {
 	ordinal, err := strconv.Atoi(strings.TrimPrefix(pod.Name, set.Name+"-"))
 	replicas := 1
@@ -125,9 +125,9 @@ func isPodOf(set *appsv1.StatefulSet, pod *corev1.Pod) bool {
 		metav1.IsControlledBy(pod, set)
 }
 
-// requestSync makes the kubelet update the volumes of a pod that does not have the revision yet, by a
-// change of the pod; otherwise it looks at them once a minute. It does so again as long as the agent does
-// not see the revision: the kubelet may learn of the change of the pod before that of the ConfigMap.
+// requestSync changes a pod that does not have the revision yet, so that the kubelet updates its volumes; otherwise the
+// kubelet checks them once a minute. requestSync repeats this until the agent sees the revision: the kubelet may learn
+// of the changed pod before it learns of the changed ConfigMap.
 func (r Reader) requestSync(ctx context.Context, pod *corev1.Pod, revision string, agent agentstatus.Agent) error {
 	hasRevision := pod.Annotations[v1beta1.AnnotationSlurmConfigHash] == revision
 	answers := agent.Err == nil

@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/releases"
 )
 
-// StateRelease returns the release that has written the state of a daemon, as the agents of its pods read it: the newest one
-// if they differ, and the zero value if no agent knows it. Like Observe, it asks the pods of the owner's StatefulSet alone.
+// StateRelease returns the release that wrote the state of a daemon, as the agents of its pods report it: the newest one if
+// they differ, and the zero value if no agent knows it. Like Observe, it asks only the pods of the owner's StatefulSet.
 func (r Reader) StateRelease(ctx context.Context, d Daemon) (releases.Release, error) {
 	var out releases.Release
 	set := &appsv1.StatefulSet{}

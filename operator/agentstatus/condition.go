@@ -25,17 +25,17 @@ const (
 // resyncInterval is how often an object without changes is reconciled.
 const resyncInterval = 5 * time.Minute
 
-// Observation is what the conditions are computed from.
+// Observation is the input of the conditions.
 type Observation struct {
 	// Daemon is the name of the daemon beside which the agents run.
 	Daemon string
 	// Replicas is how many daemons there should be.
 	Replicas int
-	// Problem says why the daemon's objects are not as they are wanted. It is nil if they are.
+	// Problem is the reason why the daemon's objects could not be applied, or nil.
 	Problem *problem.Error
-	// Set is the StatefulSet of the daemon, nil if there is none.
+	// Set is the StatefulSet of the daemon, or nil.
 	Set *appsv1.StatefulSet
-	// Revision is that of the configuration that the operator has written last, empty if there is none.
+	// Revision is the revision of the configuration that the operator wrote last, or empty.
 	Revision string
 	// Agents are the agents of the daemon's pods.
 	Agents []Agent
@@ -44,18 +44,18 @@ type Observation struct {
 	Object string
 }
 
-// Agent is what the agent of a pod says.
+// Agent is the answer of the agent in a pod.
 type Agent struct {
 	// Pod is the name of its pod.
 	Pod string
-	// Status is what it has done.
+	// Status is the agent's status.
 	Status configagent.Status
 	// Err is not nil if it does not answer.
 	Err error
 }
 
-// IsSettled reports whether every agent has applied and handed out, or refused, the newest configuration, or follows one that has
-// refused it, so that nothing is to be expected before somebody changes something. Without a configuration nothing is settled.
+// IsSettled reports whether no agent has anything left to do until an object changes. Every agent must have applied and handed out,
+// or refused, the newest configuration, or follow one that refused it. Without a configuration nothing is settled.
 func (o Observation) IsSettled() bool {
 	if o.Revision == "" || len(o.Agents) < o.Replicas {
 		return false
@@ -74,7 +74,7 @@ func (o Observation) IsSettled() bool {
 	return true
 }
 
-// RequeueAfter returns when to look again at agents, which the operator cannot watch, if there is no problem.
+// RequeueAfter returns when to ask the agents again, which the operator cannot watch, if no problem exists.
 func (o Observation) RequeueAfter() time.Duration {
 	switch {
 	case o.IsSettled():
@@ -127,7 +127,7 @@ func (o Observation) ConfigApplied() metav1.Condition {
 		Message: fmt.Sprintf("revision %s is in force", o.Revision)}
 }
 
-// following says which revision an agent applies instead of the newest one, and what that waits for.
+// following describes the revision that an agent applies instead of the newest one, and what the newest one waits for.
 func (o Observation) following(agent Agent) string {
 	out := fmt.Sprintf("pod %s follows revision %s of the %s that serves", agent.Pod, agent.Status.Following, o.Daemon)
 	if why := agent.Status.Problem(); why != "" {
@@ -149,7 +149,7 @@ func (o Observation) wayOut(reason string) string {
 		v1beta1.AnnotationForceRevision, o.Revision)
 }
 
-// notApplied returns the condition for a revision that an agent does not apply or not hand out, and for which reason.
+// notApplied returns the condition for a revision that an agent does not apply or hand out, with the reason.
 func (o Observation) notApplied(s configagent.Status, reason, why string) metav1.Condition {
 	if s.Applied == o.Revision {
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason,

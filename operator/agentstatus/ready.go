@@ -31,8 +31,8 @@ func (o Observation) Ready() metav1.Condition {
 	return metav1.Condition{Status: metav1.ConditionTrue, Reason: v1beta1.ReasonAvailable, Message: message}
 }
 
-// IsStarting reports whether no daemon is ready although there is no problem and it has its configuration:
-// it waits for what it needs to start.
+// IsStarting reports whether no daemon is ready although it has its configuration and no problem exists: it
+// waits for something that it needs to start.
 func (o Observation) IsStarting() bool {
 	if o.Problem != nil || o.Set == nil || o.Set.Status.ReadyReplicas > 0 ||
 		o.Set.Status.ObservedGeneration < o.Set.Generation {
@@ -41,7 +41,7 @@ func (o Observation) IsStarting() bool {
 	return len(o.Agents) > 0 && o.Agents[0].Err == nil && o.Agents[0].Status.Applied+o.Agents[0].Status.Given != ""
 }
 
-// External returns what the condition Ready says of a daemon that the operator does not run.
+// External returns the condition Ready of a daemon that the operator does not run.
 func External(daemon, address string) metav1.Condition {
 	return metav1.Condition{Status: metav1.ConditionUnknown, Reason: v1beta1.ReasonExternal,
 		Message: fmt.Sprintf("the operator does not run the %s at %s", daemon, address)}

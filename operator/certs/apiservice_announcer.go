@@ -20,8 +20,9 @@ type APIServiceAnnouncer struct {
 	Client dynamic.Interface
 	// Namespace and Service name the server's Service.
 	Namespace, Service string
-	// Names are the names of the APIServices of the server. Announce skips one that is absent, refers to another
-	// Service, or must not be read: the chart gives no rights for APIs that are switched off, which another server may serve.
+	// Names are the names of the server's APIServices. Announce skips an APIService that is missing, refers to another
+	// Service, or must not be read. The chart grants no rights for APIs that are switched off, which another server may
+	// serve.
 	Names []string
 }
 
@@ -29,7 +30,7 @@ var _ Announcer = (*APIServiceAnnouncer)(nil)
 
 var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
-// Announce implements Announcer. It fails if none of the APIServices may be read.
+// Announce implements Announcer. It returns an error if it may not read any of the APIServices.
 func (s *APIServiceAnnouncer) Announce(ctx context.Context, caCert []byte) error {
 	services := s.Client.Resource(apiServices)
 	var forbidden error

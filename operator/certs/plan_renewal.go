@@ -10,13 +10,13 @@ import (
 
 // Bundle is the content of the Secret. All fields are in PEM.
 type Bundle struct {
-	// CACert contains the CA's certificate first, then those of former CAs.
+	// CACert contains the CA's certificate first, then certificates of former CAs.
 	CACert, CAKey []byte
 	// Cert and Key are the server's.
 	Cert, Key []byte
 }
 
-// action says what to renew.
+// action is what to renew.
 type action int
 
 const (
@@ -25,8 +25,8 @@ const (
 	renewAll
 )
 
-// planRenewal decides what to renew and returns the reason. names are the names that the certificate
-// must have. The function is pure and total: it renews what it cannot parse.
+// planRenewal decides what to renew and returns the reason. names are the names that the certificate must
+// have. The function is pure and total: it renews certificates that it cannot parse.
 func planRenewal(now time.Time, b Bundle, names []string) (action, string) {
 	ca := parseCertificates(b.CACert)
 	if len(ca) == 0 {

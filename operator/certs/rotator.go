@@ -28,7 +28,7 @@ type Store interface {
 	Write(ctx context.Context, b Bundle, version string) error
 }
 
-// Announcer tells the clients of the server which CAs to trust.
+// Announcer publishes the trusted CAs to the clients of the server.
 type Announcer interface {
 	// Announce makes the clients trust the CAs, given in PEM. It writes nothing if they already do.
 	Announce(ctx context.Context, caCert []byte) error
@@ -72,7 +72,7 @@ func New(cfg Config) *Rotator {
 }
 
 // EnsureCertificate reads the stored bundle, renews what is due, and announces the CA. If only the
-// announcement fails, there is a certificate despite the error.
+// announcement fails, the certificate exists despite the error.
 func (k *Rotator) EnsureCertificate(ctx context.Context) error {
 	const tries = 5 // replicas that start at the same time all try to write
 	for range tries {

@@ -20,7 +20,7 @@ const (
 // SecretStore stores the bundle in a Secret.
 type SecretStore struct {
 	Client kubernetes.Interface
-	// Namespace and Name are those of the Secret.
+	// Namespace and Name identify the Secret.
 	Namespace, Name string
 }
 
@@ -62,7 +62,7 @@ func (s *SecretStore) Write(ctx context.Context, b Bundle, version string) error
 	return conflictOf(err)
 }
 
-// conflictOf returns ErrConflict for the conflict errors of the API server, and any other error as it is.
+// conflictOf returns ErrConflict for the conflict errors of the API server, and any other error unchanged.
 func conflictOf(err error) error {
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) {
 		return ErrConflict

@@ -35,7 +35,7 @@ type Claims struct {
 	stopped    bool // no further namespace is kept
 }
 
-// namespace is what an operator knows of one.
+// namespace is an operator's record of one namespace.
 type namespace struct {
 	name   string
 	looked chan struct{} // closed after the first look at the Lease
@@ -46,8 +46,8 @@ type namespace struct {
 	seen  seen
 	until time.Time // how long the Lease is ours; zero if it is not
 
-	// lease is the Lease as this operator wrote it last, nil if it is to be read. wasLost: another operator took it from this one. Only
-	// the keeper has them.
+	// lease is the Lease as this operator wrote it last, or nil if it must be read. wasLost is true if another operator took it from
+	// this one. Only the keeper uses both.
 	lease   *coordinationv1.Lease
 	wasLost bool
 }
@@ -63,8 +63,8 @@ func New(identity Identity, c client.Client, log logr.Logger) *Claims {
 // NeedLeaderElection: one replica of an installation holds the Leases.
 func (c *Claims) NeedLeaderElection() bool { return true }
 
-// Start keeps the Leases until ctx ends, and releases them when the reconciliations have ended. It returns an error if the process is to
-// start again, for a namespace that was another operator's meanwhile.
+// Start keeps the Leases until ctx ends, and releases them when the reconciliations have ended. It returns an error if the process must
+// restart, because another operator held a namespace meanwhile.
 func (c *Claims) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -153,7 +153,7 @@ func (c *Claims) keepLease(n *namespace) {
 		select {
 		case <-c.ctx.Done():
 			if !n.heldUntil().IsZero() && n.lease != nil {
-				c.releaseLease(n, n.lease) // what somebody has written since stays: the next leader of this installation may hold it
+				c.releaseLease(n, n.lease) // a later write stays: the next leader of this installation may hold it
 			}
 			return
 		case <-timer.C:
@@ -169,7 +169,7 @@ func (c *Claims) renewOrWait(ctx context.Context, n *namespace) (text string, er
 		return c.withoutLease(n, err)
 	}
 	s := n.seen
-	if !isNew { // a Lease that somebody has deleted is not released
+	if !isNew { // a Lease that was deleted is not released
 		s = n.recordSeen(begin, lease)
 	}
 	do := c.identity.decideStep(begin, s, lease.Annotations[annotationScope])
@@ -182,7 +182,7 @@ func (c *Claims) renewOrWait(ctx context.Context, n *namespace) (text string, er
 		n.setHeldUntil(time.Time{})
 		n.wasLost = true
 		return fmt.Sprintf("another operator (%s) has taken the namespace", s.holder), nil
-	case do == hold && n.wasLost: // what this process remembers of it is not true any more
+	case do == hold && n.wasLost: // this process's memory of the namespace is out of date
 		if begin.Sub(c.begun) < restartInterval {
 			return fmt.Sprintf("nobody manages the namespace: this operator does when it has started again, %s after its start",
 				restartInterval), nil
@@ -199,7 +199,7 @@ func (c *Claims) renewOrWait(ctx context.Context, n *namespace) (text string, er
 		err = c.client.Update(ctx, lease)
 	}
 	switch {
-	case err != nil && wasWritten: // somebody else wrote it
+	case err != nil && wasWritten: // another program wrote it
 		return c.renewOrWait(ctx, n)
 	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
 		return "", nil // the next look sees what has changed
@@ -213,7 +213,7 @@ func (c *Claims) renewOrWait(ctx context.Context, n *namespace) (text string, er
 	return "", nil
 }
 
-// readLease returns the Lease of a namespace as this operator has written it, or as it is, or a new one.
+// readLease returns the Lease of a namespace: this operator's last write, or the stored one, or a new one.
 func (c *Claims) readLease(ctx context.Context, n *namespace) (lease *coordinationv1.Lease, isNew bool, err error) {
 	if lease, n.lease = n.lease, nil; lease != nil {
 		return lease, false, nil
@@ -224,8 +224,8 @@ func (c *Claims) readLease(ctx context.Context, n *namespace) (lease *coordinati
 	return lease, apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 }
 
-// withoutLease decides what a request that failed means. In a namespace that is being deleted no Lease can be created, and finalizers are
-// still to be removed. Where the operator has no rights for Leases it works as if it were alone.
+// withoutLease decides about a failed request. In a namespace that is being deleted no Lease can be created, but finalizers must still
+// be removed. Without rights for Leases the operator works as if no other existed.
 func (c *Claims) withoutLease(n *namespace, err error) (string, error) {
 	switch {
 	case apierrors.IsNotFound(err):
@@ -242,7 +242,7 @@ func (c *Claims) withoutLease(n *namespace, err error) (string, error) {
 	return "cannot read or write Lease " + LeaseName, err
 }
 
-// errGone: the namespace does not exist any more.
+// errGone: the namespace no longer exists.
 var errGone = errors.New("the namespace does not exist")
 
 // forgetNamespace drops a namespace that does not exist. One of that name is looked at when it has an object.
@@ -253,7 +253,8 @@ func (c *Claims) forgetNamespace(n *namespace) {
 	delete(c.namespaces, n.name)
 }
 
-// releaseLease gives a Lease up that is ours, when no reconciliation runs in the namespace: as it was written last, or as it is if that is nil.
+// releaseLease releases our Lease when no reconciliation runs in the namespace. It updates the last written Lease, or the stored one if
+// that is nil.
 func (c *Claims) releaseLease(n *namespace, lease *coordinationv1.Lease) {
 	n.setHeldUntil(time.Time{})
 	n.running.Wait()
@@ -304,7 +305,7 @@ func (n *namespace) setHeldUntil(until time.Time) {
 	n.until = until
 }
 
-// recordSeen records what is seen of the Lease.
+// recordSeen records an observation of the Lease.
 func (n *namespace) recordSeen(now time.Time, l *coordinationv1.Lease) seen {
 	n.mu.Lock()
 	defer n.mu.Unlock()

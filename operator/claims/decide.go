@@ -42,15 +42,16 @@ type Identity struct {
 	NamesNamespaces bool
 }
 
-// seen is what an operator has seen of a Lease, and when by its own clock, since clocks differ. It is never older than the process.
+// seen is an operator's observation of a Lease, with the time of its own clock, since clocks differ. It is never older than the
+// process.
 type seen struct {
 	holder, renewedAt, wantedBy, wantedAt string
 	holderSince, wantedSince              time.Time
 	lookedAt                              time.Time
 }
 
-// next returns what is seen of a Lease after another look. After a time without looks, such as an outage of the API server, the holder
-// has as long again to renew it.
+// next returns the observation of a Lease after another read. After a time without reads, such as an outage of the API server, the
+// holder gets the full time again to renew it.
 func (s seen) next(now time.Time, l *coordinationv1.Lease) seen {
 	out := s
 	if out.lookedAt = now; now.Sub(s.lookedAt) > 2*renewInterval {
@@ -70,7 +71,7 @@ func (s seen) next(now time.Time, l *coordinationv1.Lease) seen {
 	return out
 }
 
-// isHeld reports whether somebody holds the Lease.
+// isHeld reports whether any operator holds the Lease.
 func (s seen) isHeld(now time.Time) bool {
 	return s.holder != "" && now.Before(s.holderSince.Add(leaseDuration))
 }
@@ -80,7 +81,7 @@ func (s seen) isWantedByAnother(now time.Time, name string) bool {
 	return s.wantedBy != "" && s.wantedBy != name && now.Before(s.wantedSince.Add(leaseDuration))
 }
 
-// step is what an operator does about a Lease.
+// step is an operator's next change of a Lease.
 type step int
 
 const (

@@ -3,9 +3,9 @@
 // of its own.
 //
 // An operator reconciles objects of a namespace only while it holds the Lease LeaseName in it. An operator whose flags name the
-// namespace is preferred to one that manages all: it asks for the namespace in annotations of the Lease, and the other one gives it up
-// when no reconciliation runs in it.
+// namespace takes precedence over one that manages all: it requests the namespace in annotations of the Lease, and the other one
+// releases the Lease when no reconciliation runs in the namespace.
 //
-// An operator that has lost a namespace starts again before it works there again, since what it remembers of it is not true any more. It
-// does that at most once in ten minutes: whoever may write Leases in a namespace can bring it about.
+// An operator that has lost a namespace restarts before it works there again, since its memory of the namespace is out of date. It
+// restarts at most once in ten minutes: any user who may write Leases in a namespace can cause it.
 package claims

@@ -26,9 +26,9 @@ const (
 	outageTolerance = 30 * time.Second
 )
 
-// observation is what is known of a Slurm cluster.
+// observation is the state of a Slurm cluster as far as it is known.
 type observation struct {
-	// reading is nil while nobody reads the cluster.
+	// reading is nil while no process reads the cluster.
 	reading *slurmclients.Reading
 	// err is the reason why it cannot be read now.
 	err error

@@ -1,4 +1,4 @@
-// Package definitions replaces the custom resource definitions of an older release by those of the operator.
+// Package definitions upgrades the custom resource definitions of an older release to the operator's.
 package definitions
 
 import (
@@ -15,7 +15,7 @@ import (
 )
 
 // RevisionAnnotation has the revision of a definition, a number that hack/crds increments with each change. Definitions
-// without it are not ours: those of another operator have the same names.
+// without it are not ours: another operator's definitions have the same names.
 const RevisionAnnotation = "slinky.slurm.net/definition-revision"
 
 // ReadOwn returns the operator's own definitions.
@@ -39,9 +39,9 @@ func ReadOwn() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	return out, nil
 }
 
-// Upgrade returns what an installed definition becomes, or nil if it stays as it is: because it is not ours, or not older
-// than the operator's own. Objects keep their fields: an error says that they are stored in a version which the
-// operator's own definition lacks.
+// Upgrade returns the upgraded definition, or nil if the installed one is not ours or not older than the operator's own.
+// Objects keep their fields: it returns an error if they are stored in a version that the operator's own definition
+// lacks.
 func Upgrade(installed, own *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	have, isOurs := revisionOf(installed)
 	want, known := revisionOf(own)

@@ -87,7 +87,7 @@ func (u *Upgrader) upgradeDefinition(ctx context.Context, own *apiextensionsv1.C
 	if err != nil || upgraded == nil {
 		return err
 	}
-	if err := u.Client.Update(ctx, upgraded); err != nil { // refused if somebody else wrote it meanwhile
+	if err := u.Client.Update(ctx, upgraded); err != nil { // refused after a write by another program
 		return fmt.Errorf("writing %s: %w", own.Name, err)
 	}
 	u.Log.Info("upgraded a custom resource definition", "name", own.Name,

@@ -13,16 +13,16 @@ import (
 
 // Words are what messages call the pods of a kind.
 type Words struct {
-	// Owner is of which the Deployment is, such as "slurmrestd".
+	// Owner names the daemon of the Deployment, such as "slurmrestd".
 	Owner string
 	// Pods are the pods, such as "pods of slurmrestd".
 	Pods string
-	// AtZero says what it means that there is none, such as "nothing answers".
+	// AtZero is the message for zero replicas, such as "nothing answers".
 	AtZero string
 }
 
-// Ready returns status, reason and message of the condition Ready, from the Deployment (nil if there is none) and
-// what keeps it from being as it should be (nil if nothing does).
+// Ready returns status, reason and message of the condition Ready. deployment may be nil. reported is the problem
+// that prevents a change of the objects, or nil.
 func Ready(deployment *appsv1.Deployment, reported *problem.Error, words Words) metav1.Condition {
 	progressing := func(format string, args ...any) metav1.Condition {
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: v1beta1.ReasonProgressing,
@@ -45,7 +45,7 @@ func Ready(deployment *appsv1.Deployment, reported *problem.Error, words Words) 
 			words.Pods)}
 }
 
-// isAtZero reports whether no pod is wanted. Unset is one (apps/v1, DeploymentSpec).
+// isAtZero reports whether zero pods are wanted. Unset means one (apps/v1, DeploymentSpec).
 func isAtZero(deployment *appsv1.Deployment) bool {
 	replicas := deployment.Spec.Replicas
 	return replicas != nil && *replicas == 0

@@ -15,20 +15,19 @@ import (
 	"github.com/slurmtide/slurmtide/operator/claims"
 )
 
-// RefusedError tells why nothing more is deleted. Trying again does not help.
+// RefusedError is the reason why deletion stops. A retry does not help.
 type RefusedError struct{ message string }
 
 func (e *RefusedError) Error() string { return e.message }
 
-// kindsWithFinalizers returns the kinds whose objects have finalizers that nobody but the operator takes off, so that a
-// release which removes both at once would leave them behind. They are in the order of removal: the workers of a
-// Controller need its slurmctld until their jobs have ended.
+// kindsWithFinalizers returns the kinds whose finalizers only the operator removes: a release that removes the operator and such
+// objects at once would leave the objects behind. The order is the order of removal: the workers of a Controller need its slurmctld
+// until their jobs have ended.
 func kindsWithFinalizers() []string { return []string{"NodeSet", "Controller"} }
 
-// DeleteClusters deletes the NodeSets of the release, waits until their jobs have ended and they are gone, and then does
-// the same with the Controllers. It deletes nothing if the operator is needed for objects that are not the release's: an
-// error names them. It ends with an error when Helm does not remove the release any more, and when no operator runs. It blocks until ctx
-// ends.
+// DeleteClusters deletes the NodeSets of the release, waits until their jobs have ended and they are gone, and then does the same with
+// the Controllers. If objects outside the release need the operator, it deletes nothing and returns an error that names them. It also
+// returns an error if Helm stops removing the release, and if no operator runs. It blocks until ctx ends.
 func (r *Release) DeleteClusters(ctx context.Context) error {
 	removal, err := r.newRemoval(ctx)
 	if err != nil {
@@ -115,7 +114,7 @@ func (r *Release) deleteObject(ctx context.Context, o object) error {
 	return nil
 }
 
-// describeDeletion says what keeps an object that is being deleted.
+// describeDeletion returns what an object that is being deleted waits for.
 func describeDeletion(o object) string {
 	if o.GetDeletionTimestamp().IsZero() {
 		return ""

@@ -57,7 +57,7 @@ func isReady(o object) bool {
 		(c.Status == metav1.ConditionTrue || c.Reason == v1beta1.ReasonExternal)
 }
 
-// describeReadiness says why an object is not Ready.
+// describeReadiness returns the reason why an object is not Ready.
 func describeReadiness(o object) string {
 	c := o.findCondition(v1beta1.ConditionReady)
 	if c == nil || c.ObservedGeneration != o.GetGeneration() {

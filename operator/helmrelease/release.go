@@ -36,7 +36,7 @@ type Release struct {
 	Job, OperatorNamespace string
 	// Namespaces are those that the operator manages, empty for all.
 	Namespaces []string
-	// Interval is the time between two looks at what is waited for.
+	// Interval is the time between two reads while waiting.
 	Interval time.Duration
 	// Logf reports progress.
 	Logf func(format string, args ...any)
@@ -95,8 +95,8 @@ func (r *Release) containsObject(o object) bool {
 // failuresInRow is how many looks may fail: with the interval of the program, as many seconds, such as while an API server is replaced.
 const failuresInRow = 300
 
-// waitUntilNone calls look until it returns nothing, and reports what it waits for, at once when that changes. describe returns why, or ""
-// for nothing to report.
+// waitUntilNone calls look until it returns nothing. It reports what it waits for whenever that changes. describe returns the reason,
+// or "" for nothing to report.
 func (r *Release) waitUntilNone(ctx context.Context, look func() ([]object, error), describe func(object) string) error {
 	var last []string
 	failures := 0

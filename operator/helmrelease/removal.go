@@ -82,7 +82,7 @@ func (r removal) checkAge(o object) error {
 	return &RefusedError{fmt.Sprintf("%s was created after the removal had begun. Nothing else is deleted", o)}
 }
 
-// checkRecords returns an error if Helm does not remove the release any more.
+// checkRecords returns an error if Helm no longer removes the release.
 func (r removal) checkRecords(ctx context.Context) error {
 	if r.revision == 0 {
 		return nil
@@ -124,7 +124,7 @@ func (r *Release) findRecord(ctx context.Context, revision int) (*metav1.Partial
 	return record, nil
 }
 
-// RecordName returns the name of the Secret in which Helm records a revision of a release.
+// RecordName returns the name of the Secret where Helm records a revision of a release.
 func RecordName(release string, revision int) string {
 	return fmt.Sprintf("sh.helm.release.v1.%s.v%d", release, revision)
 }

@@ -27,8 +27,8 @@ func SetReady(now time.Time, o Object, h Hold) {
 	}
 }
 
-// isReported reports whether the condition Ready says already why an object is held. The times in its message are those
-// of the first report: a write for each write of the other operator would have the two answer each other.
+// isReported reports whether the condition Ready already contains the hold. The times in its message are from the first
+// report: with a new time for each write of the other operator, the two would answer each other's writes.
 func isReported(o Object, h Hold) bool {
 	ready := meta.FindStatusCondition(*o.ConditionsOf(), v1beta1.ConditionReady)
 	return ready != nil && ready.Reason == h.Reason &&
@@ -48,7 +48,7 @@ func heldMessage(h Hold) string {
 		v1beta1.AnnotationTakeOver)
 }
 
-// trialMessage returns what is waited for.
+// trialMessage returns what the trial waits for.
 func trialMessage(h Hold) string {
 	return fmt.Sprintf("another operator (field manager %q) wrote this object until %s. This operator takes over "+
 		"at %s unless the other writes again, or at once when you set the annotation %s to the present time",

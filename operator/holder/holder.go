@@ -37,7 +37,7 @@ type Object interface {
 	ConditionsOf() *[]metav1.Condition
 }
 
-// Hold says why an object is not ours to work on.
+// Hold is the reason why we may not work on an object.
 type Hold struct {
 	// Reason is ReasonHeldByAnotherOperator or ReasonTakingOver.
 	Reason string
@@ -75,7 +75,7 @@ func Of(now time.Time, o Object) (Hold, bool) {
 	return out, true
 }
 
-// takenOverAt returns the time up to which writes of another operator do not count, zero if there is none.
+// takenOverAt returns the time up to which writes of another operator do not count, or zero.
 func takenOverAt(now time.Time, o metav1.Object) time.Time {
 	at, err := time.Parse(time.RFC3339, o.GetAnnotations()[v1beta1.AnnotationTakeOver])
 	if err != nil || at.After(now.Add(clockSkew)) {

@@ -15,8 +15,8 @@ const ownPrefix = "slurm-operator-"
 // slinkyManagers are the field managers of Slinky's slurm-operator: the names of its program.
 var slinkyManagers = []string{"manager", "slurm-operator"}
 
-// toolPrefixes begin the field managers of tools with which people write a status: kubectl, such as
-// "kubectl edit --subresource=status", and Velero, which restores it.
+// toolPrefixes are the prefixes of field managers for tools that write a status for a user: kubectl, such as "kubectl
+// edit --subresource=status", and Velero, which restores it.
 var toolPrefixes = []string{"kubectl", "velero"}
 
 // Write is the last write of a field manager.
@@ -25,7 +25,7 @@ type Write struct {
 	At      time.Time
 }
 
-// LastOther returns the last write of another operator. Without one its manager is empty.
+// LastOther returns the last write of another operator. Its manager is empty if no other operator wrote.
 func LastOther(o metav1.Object) Write {
 	operators := map[string]bool{}
 	for _, e := range o.GetManagedFields() {
@@ -76,7 +76,7 @@ func ownsOurStatus(fields *metav1.FieldsV1) bool {
 		Status map[string]json.RawMessage `json:"f:status"`
 	}
 	if json.NewDecoder(fields.GetRawReader()).Decode(&owned) != nil {
-		return true // who writes it is not known
+		return true // the writer is unknown
 	}
 	var conditions map[string]json.RawMessage
 	_ = json.Unmarshal(owned.Status["f:conditions"], &conditions) // absent for none

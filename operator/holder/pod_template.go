@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ChangedTemplate reports whether Slinky's operator has changed the pod template of a workload of ours, as it does with one
-// that it finds after our operator has been uninstalled. Our next write ends that.
+// ChangedTemplate reports whether Slinky's operator has changed the pod template of our workload, as it does with workloads
+// that it finds after our operator was uninstalled. Our next write ends that.
 func ChangedTemplate(workload metav1.Object) bool {
 	var theirs, ours time.Time
 	for _, e := range workload.GetManagedFields() {

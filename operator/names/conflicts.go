@@ -72,19 +72,18 @@ func compareAges(a, b NodeSetNames) int {
 	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.UID, b.UID), strings.Compare(a.Name, b.Name))
 }
 
-// Assignment says which NodeSets a slurm.conf lists, and which names no worker gets.
+// Assignment lists the NodeSets of a slurm.conf, and the names that no worker gets.
 type Assignment struct {
 	// LeftOut is why NodeSets are left out of slurm.conf, by name.
 	LeftOut map[string]string
-	// Reserved is the owner of a name that no worker gets, by name. slurmctld refuses such a Slurm node, and
-	// does not start if there is one.
+	// Reserved maps each name that no worker gets to its owner. slurmctld refuses such a Slurm node, and does not start with
+	// one in its state.
 	Reserved map[string]string
 }
 
-// Assign assigns the names of one slurm.conf. static are the owners of the names that users' lines of it
-// give to nodes and node sets. A name belongs to the NodeSet that slurm.conf lists, then to the one that was
-// created first. So a new NodeSet is left out that has the name of a worker of another, and no worker gets the
-// name of a NodeSet that is not.
+// Assign assigns the names of one slurm.conf. static are the owners of the names that users' lines in it give to nodes and node
+// sets. A name belongs to the NodeSet that slurm.conf already lists, or else to the oldest. So a new NodeSet is left out if
+// another NodeSet's worker has its name, and no worker gets the name of a NodeSet that is listed.
 func Assign(nodeSets []NodeSetNames, static map[string]string) Assignment {
 	sorted := slices.SortedFunc(slices.Values(nodeSets), func(a, b NodeSetNames) int {
 		if a.Included != b.Included {
@@ -125,6 +124,6 @@ func (n NodeSetNames) conflictWith(earlier []NodeSetNames, static map[string]str
 	return ""
 }
 
-// OwnerExtraConf is the owner of the name of a NodeSet line in spec.extraConf. It takes the place of the
-// line of a NodeSet with that name.
+// OwnerExtraConf returns the owner of a name in a NodeSet line of spec.extraConf. The line replaces the line of a NodeSet with
+// that name.
 func OwnerExtraConf(name string) string { return "the line NodeSet=" + name + " of spec.extraConf" }

@@ -65,7 +65,7 @@ func SlurmctldSelector(controller string) map[string]string {
 	return map[string]string{v1beta1.LabelAppName: v1beta1.AppSlurmctld, v1beta1.LabelCluster: controller}
 }
 
-// Labels returns the labels that tell a worker's names. No other worker has the same.
+// Labels returns the labels with a worker's names. No other worker has the same labels.
 func (w Workers) Labels(id WorkerID) map[string]string {
 	out := map[string]string{v1beta1.LabelPodName: w.Pod(id)}
 	if id.Ordinal != nil && !w.perKubeNode {
@@ -77,8 +77,7 @@ func (w Workers) Labels(id WorkerID) map[string]string {
 	return out
 }
 
-// ParseOrdinal parses the ordinal in the labels of a worker's pod, and reports whether there is
-// one.
+// ParseOrdinal returns the ordinal in the labels of a worker's pod, and reports whether they have one.
 func ParseOrdinal(labels map[string]string) (int, bool) {
 	n, err := strconv.Atoi(labels[v1beta1.LabelPodIndex])
 	return n, err == nil && n >= 0

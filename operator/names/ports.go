@@ -4,8 +4,8 @@ package names
 const (
 	// SlurmctldPort is the port of slurmctld (slurm.conf(5), SlurmctldPort).
 	SlurmctldPort = 6817
-	// SlurmdPort is the port of slurmd. Slurm takes the port from the node's record, and without one it
-	// is this.
+	// SlurmdPort is the port of slurmd. Slurm uses the port in the node's record, or this one if the record has
+	// none.
 	SlurmdPort = 6818
 	// SlurmdbdPort is the port of slurmdbd (slurmdbd.conf(5), DbdPort).
 	SlurmdbdPort = 6819
@@ -17,7 +17,7 @@ const (
 	SSHPort = 22
 	// DatabasePort is the port of MariaDB and MySQL.
 	DatabasePort = 3306
-	// SlurmAgentPort is the port at which slurm-agent tells its status, in the pods of slurmctld, slurmdbd, slurmd,
+	// SlurmAgentPort is the port where slurm-agent serves its status, in the pods of slurmctld, slurmdbd, slurmd,
 	// sackd and, with TLS, slurmrestd.
 	SlurmAgentPort = 6826
 )

@@ -113,8 +113,7 @@ func ServiceDomain(service, namespace, clusterDomain string) string {
 	return service + "." + namespace + ".svc." + cmp.Or(clusterDomain, "cluster.local")
 }
 
-// TokenSecret returns the name of a Token's Secret: that of spec.secretRef, or one made of the names
-// of the Token and its user.
+// TokenSecret returns the name of a Token's Secret: spec.secretRef's, or one made of the names of the Token and its user.
 func TokenSecret(t *v1beta1.Token) string {
 	if r := t.Spec.SecretRef; r != nil && r.Name != "" {
 		return r.Name

@@ -47,8 +47,8 @@ func NewWorkers(n *v1beta1.NodeSet, cluster string) (Workers, error) {
 	}, nil
 }
 
-// Pod returns the name of a worker's pod: "gpu-0", or in scaling mode DaemonSet a name made of the
-// Kubernetes node's name and a hash, which no other worker has.
+// Pod returns the name of a worker's pod: "gpu-0", or in scaling mode DaemonSet a unique name made of the
+// Kubernetes node's name and a hash.
 func (w Workers) Pod(id WorkerID) string {
 	if !w.perKubeNode {
 		return w.nodeSet + "-" + w.padOrdinal(id)
@@ -89,9 +89,8 @@ func (w Workers) padOrdinal(id WorkerID) string {
 	return fmt.Sprintf("%0*d", w.padding, *id.Ordinal)
 }
 
-// Check returns an error if a name of the worker is invalid. Names are never truncated, because two
-// of them could then be equal. If the names of an ordinal are valid, those of all lower ordinals
-// are.
+// Check returns an error if a name of the worker is invalid. Names are never truncated, because two of them
+// could then be equal. If the names of an ordinal are valid, the names of all lower ordinals are.
 func (w Workers) Check(id WorkerID) error {
 	if !w.perKubeNode && (id.Ordinal == nil || *id.Ordinal < 0) {
 		return fmt.Errorf("naming a worker of %s: it has no ordinal", w.nodeSet)

@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// Parts of pods in which slurm-agent checks and applies the configuration of a daemon (package configagent).
+// Parts of pods where slurm-agent checks and applies the configuration of a daemon (package configagent).
 const (
 	// ContainerInstallAgent copies the agent into VolumeAgent.
 	ContainerInstallAgent = "install-agent"
@@ -35,7 +35,7 @@ const (
 	SlurmKeyFile = "slurm.key"
 	JWTKeyFile   = slurmconf.JWTKeyFile
 	JWKSFile     = slurmconf.JWKSFile
-	// SlurmJWKSFile takes the place of SlurmKeyFile once the key has been rotated.
+	// SlurmJWKSFile replaces SlurmKeyFile once the key has been rotated.
 	SlurmJWKSFile = "slurm.jwks"
 )
 
@@ -61,9 +61,9 @@ func InstallAgentContainer(image string) corev1.Container {
 	}
 }
 
-// AgentContainer returns the sidecar that runs the agent. It starts before the daemon and makes it wait for
-// its first configuration. Its image is that of the daemon, whose program it tries. The caller adds the mounts
-// that it shares with the daemon.
+// AgentContainer returns the sidecar that runs the agent. It starts before the daemon and makes it wait for its
+// first configuration. It has the daemon's image, because it tries the daemon's program. The caller adds the
+// mounts that it shares with the daemon.
 func AgentContainer(image string, policy corev1.PullPolicy, args ...string) corev1.Container {
 	return corev1.Container{
 		Name:            ContainerReconfigure,
@@ -93,7 +93,7 @@ func newStartedProbe() *corev1.Probe {
 	}
 }
 
-// KeyFile is a key of a Secret as a file. Without a Ref there is none.
+// KeyFile is a key of a Secret as a file. A nil Ref means no file.
 type KeyFile struct {
 	Ref  *corev1.SecretKeySelector
 	Name string
@@ -131,7 +131,7 @@ func SlurmKeysVolume(name string, key corev1.SecretKeySelector, mode int32) core
 		Sources: KeyFile{Ref: &key, Name: SlurmKeyFile}.projectFiles(mode)}}}
 }
 
-// WantedVolume returns the volume with what is wanted in the directory of slurm.conf: the files of a
+// WantedVolume returns the volume with the wanted files for the directory of slurm.conf: the files of a
 // ConfigMap, the keys and, unless it is nil, a key set.
 func WantedVolume(configMap string, jwks *corev1.ConfigMapKeySelector, keys ...KeyFile) corev1.Volume {
 	sources := []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{

@@ -68,7 +68,8 @@ func isPlain(from *corev1.EnvVarSource) bool {
 		from.FieldRef != nil && !strings.HasPrefix(from.FieldRef.FieldPath, "metadata.annotations")
 }
 
-// expandVariables replaces the references to variables in a text. With hasOthers there are more variables than those with known values.
+// expandVariables replaces the references to variables in a text. hasOthers means that more variables exist than the ones with known
+// values.
 func expandVariables(text string, values map[string]string, hasOthers bool) string {
 	text = markers.Replace(text)
 	return variableReference.ReplaceAllStringFunc(text, func(reference string) string {

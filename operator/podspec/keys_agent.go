@@ -18,7 +18,7 @@ const (
 	keysDir = "/run/slurm-keys"
 )
 
-// ContainerPortAgent returns the port at which an agent tells its status.
+// ContainerPortAgent returns the port where an agent serves its status.
 func ContainerPortAgent() corev1.ContainerPort {
 	return corev1.ContainerPort{Name: portAgent, ContainerPort: names.SlurmAgentPort, Protocol: corev1.ProtocolTCP}
 }
@@ -82,9 +82,9 @@ func workerKeysVolume(key corev1.SecretKeySelector) corev1.Volume {
 	return out
 }
 
-// KeyVariables returns the environment variables that tell slurmd and sackd in which folder the keys are. Where there
-// is a slurm.jwks, they read it and not slurm.key. Without the variables a sackd that gets its configuration from
-// slurmctld does not find a slurm.jwks that comes later (docs/development/slurm.md, "Several keys of auth/slurm").
+// KeyVariables returns the environment variables with the folder of the keys for slurmd and sackd. If the folder has a slurm.jwks, they
+// read it and not slurm.key. Without the variables a sackd that gets its configuration from slurmctld does not find a slurm.jwks that
+// is added later (docs/development/slurm.md, "Several keys of auth/slurm").
 func KeyVariables(dir string) []corev1.EnvVar {
 	return []corev1.EnvVar{{Name: "SLURM_SACK_KEY", Value: dir + "/" + SlurmKeyFile},
 		{Name: "SLURM_SACK_JWKS", Value: dir + "/" + SlurmJWKSFile}}

@@ -22,7 +22,7 @@ type Container struct {
 	Part
 	// Name is the container's name, which the part cannot change.
 	Name string
-	// Init says that it is an init container.
+	// Init is true for an init container.
 	Init bool
 }
 
@@ -86,7 +86,7 @@ func MergeObject[T any](into *T, part Part) error {
 	return nil
 }
 
-// layer is one of the user's parts, as a patch of a pod template.
+// layer is one of the user's parts as a patch of a pod template.
 type layer struct {
 	field string
 	patch Object

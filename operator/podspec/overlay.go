@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// keptLists are the lists of a PodSpec that a strategic merge would replace as a whole, and
-// in which our items must stay.
+// keptLists are the lists of a PodSpec that a strategic merge would replace as a whole, although our items
+// must stay.
 var keptLists = [...]struct {
 	path []string
-	// emptyRemoves says that an empty list of the user's removes ours. The API server does not keep null
-	// in every list. It is not so for tolerations, which charts set to an empty list by default.
+	// emptyRemoves makes an empty list of the user remove ours. The API server does not keep null in every
+	// list. It is false for tolerations, which charts set to an empty list by default.
 	emptyRemoves bool
 }{
 	{path: []string{"tolerations"}},
@@ -53,8 +53,8 @@ func keepArgs(under, over Object) {
 	over["args"] = slices.Concat(ours, theirs)
 }
 
-// replaceNamed removes our items of a list that the user's list also names. Merging two such items
-// could combine alternatives of which only one is allowed.
+// replaceNamed removes our items of a list that the user's list also names. A merge of two such items could
+// combine alternatives of which only one is allowed.
 func replaceNamed(under, over Object, list string) {
 	ours, ok := under[list].([]any)
 	theirs := itemsByName(over[list])
@@ -82,7 +82,7 @@ func itemsByName(list any) map[string]Object {
 	return out
 }
 
-// replaceHandlers removes our handler from the probes and hooks for which the user sets one.
+// replaceHandlers removes our handler from probes and hooks where the user sets one.
 func replaceHandlers(under, over Object) {
 	for _, probe := range [...]string{"livenessProbe", "readinessProbe", "startupProbe"} {
 		replaceHandler(under, over, probe)

@@ -38,7 +38,7 @@ func MergeMaps(under, over map[string]string) map[string]string {
 	return out
 }
 
-// SetVolume adds a volume, or replaces the one of its name.
+// SetVolume adds a volume, or replaces the volume with its name.
 func SetVolume(spec *corev1.PodSpec, v corev1.Volume) {
 	i := slices.IndexFunc(spec.Volumes, func(x corev1.Volume) bool { return x.Name == v.Name })
 	if i < 0 {
@@ -48,9 +48,9 @@ func SetVolume(spec *corev1.PodSpec, v corev1.Volume) {
 	spec.Volumes[i] = v
 }
 
-// LogfileContainer returns a sidecar that prints a daemon's log file, and truncates the file before it
-// fills the disk of the Kubernetes node. Daemons append to the file, so only old lines are lost. The
-// mount is that of the file's folder.
+// LogfileContainer returns a sidecar that prints a daemon's log file, and truncates the file before it fills
+// the disk of the Kubernetes node. Daemons append to the file, so only old lines are lost. mount is the mount
+// of the file's folder.
 func LogfileContainer(name, image, path string, mount corev1.VolumeMount) corev1.Container {
 	const script = `touch "$0"
 (while sleep 60; do [ "$(wc -c <"$0")" -lt 67108864 ] || : >"$0"; done) &

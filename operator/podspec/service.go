@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// NewService returns the Service of a daemon with the user's part. Its port has the name of a port of the
-// selected pods, to which it leads. The error names the faulty field.
+// NewService returns the Service of a daemon with the user's part. Its port leads to the port of the selected pods
+// with the same name. The error names the faulty field.
 func NewService(metadata metav1.ObjectMeta, selector map[string]string, portName string, port int32,
 	user v1beta1.ServiceSpec) (*corev1.Service, error) {
 	out := &corev1.Service{
@@ -27,9 +27,9 @@ func NewService(metadata metav1.ObjectMeta, selector map[string]string, portName
 	return out, nil
 }
 
-// KeepSourceAddress has a load balancer lead to a daemon's own Kubernetes nodes alone, unless the user's part says
-// otherwise. Any other node puts its own address in place of the client's, which slurmctld takes for the address
-// of a dynamic node that registers, and slurmdbd for that of a slurmctld (docs/development/slurm.md, "Hosts
+// KeepSourceAddress makes a load balancer use only the Kubernetes nodes that run the daemon, unless the user's
+// part overrides it. Any other node replaces the client's address with its own. slurmctld would use that as the
+// address of a dynamic node that registers, and slurmdbd as a slurmctld's (docs/development/slurm.md, "Hosts
 // outside of Kubernetes").
 func KeepSourceAddress(service *corev1.Service) {
 	if service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.ExternalTrafficPolicy == "" {

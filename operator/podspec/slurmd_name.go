@@ -25,11 +25,11 @@ const slurmdValueOptions = "BdfILnN"
 // longValueOptions are the long options of slurmd that have a value, besides --conf. getopt_long accepts the beginning of a name.
 var longValueOptions = []string{"authinfo", "ca-cert-file", "conf-server", "extra", "instance-id", "instance-type"}
 
-// errFutureNode refuses the option with which slurmctld chooses the Slurm node by the shape of the worker.
+// errFutureNode refuses the option that lets slurmctld choose the Slurm node by the shape of the worker.
 var errFutureNode = errors.New("argument -F lets slurmctld choose the Slurm node, whose name would not be that of the worker")
 
-// CheckSlurmdName returns an error if the arguments of a container start slurmd, or may start it, with another name than that of its
-// worker: all workers of the NodeSet would have it. What a script does is not known.
+// CheckSlurmdName returns an error if the arguments of a container start slurmd, or may start it, with another name than its worker's:
+// all workers of the NodeSet would have it. Commands in a script are not checked.
 func CheckSlurmdName(c corev1.Container) error {
 	words := expandWords(c)
 	start := slices.IndexFunc(words, func(word string) bool { return slices.Contains(slurmdPrograms, path.Base(word)) })
@@ -68,8 +68,8 @@ func mayBeOption(word string) bool {
 	return strings.ContainsAny(name, string(unknownValues))
 }
 
-// cutSlurmdOption returns the option of an argument and its value. Of short ones, such as DL in -DL/var/log/slurmd.log, it returns the one
-// that has a value or names the node. takesNext reports that the next argument is the value.
+// cutSlurmdOption returns the option of an argument and its value. Of joined short options, such as DL in -DL/var/log/slurmd.log, it
+// returns the one that has a value or names the node. takesNext reports that the next argument is the value.
 func cutSlurmdOption(word string) (option, value string, takesNext bool) {
 	letters, isOption := strings.CutPrefix(strings.TrimLeft(word, string(plainValue)), "-")
 	if !isOption {

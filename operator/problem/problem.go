@@ -1,5 +1,5 @@
-// Package problem has the error of what only somebody else can mend, such as an object that does not
-// exist: a reconciler leaves everything as it is and reports it in the condition Ready. It is pure.
+// Package problem has the error for faults that only a user can correct, such as a missing object: a
+// reconciler changes nothing and reports it in the condition Ready. It is pure.
 package problem
 
 import (
@@ -9,7 +9,7 @@ import (
 
 // Error is such an error.
 type Error struct {
-	// Reason is one of the reasons of the condition Ready.
+	// Reason is a reason of the condition Ready.
 	Reason string
 	// Message contains no secret and nothing that differs between attempts.
 	Message string

@@ -35,7 +35,7 @@ func (in Input) port() int32 {
 	return cmp.Or(int32(in.Accounting.Spec.Service.Port), names.SlurmdbdPort)
 }
 
-// selector returns the labels by which the Service and the StatefulSet select slurmdbd's pod.
+// selector returns the labels with which the Service and the StatefulSet select slurmdbd's pod.
 func (in Input) selector() map[string]string { return names.SlurmdbdSelector(in.Accounting.Name) }
 
 // labels returns the labels of all objects of the Accounting.

@@ -30,8 +30,8 @@ func Objects(in Input) ([]podspec.KubeObject, error) {
 	return []podspec.KubeObject{config, service, set}, nil
 }
 
-// newConfigMap returns the ConfigMap with slurmdbd.conf, to which the agent adds the password, and with the accounts,
-// if there are any.
+// newConfigMap returns the ConfigMap with slurmdbd.conf, where the agent adds the password, and with the accounts, if
+// set.
 func newConfigMap(in Input) (*corev1.ConfigMap, error) {
 	storage := in.Accounting.Spec.StorageConfig
 	database := refs.AccountingDatabase(in.Accounting)

@@ -20,15 +20,15 @@ const (
 	refusedInterval = 30 * time.Second
 )
 
-// Accounts is what the condition AccountsApplied is computed from.
+// Accounts is the input of the condition AccountsApplied.
 type Accounts struct {
-	// Revision is that of the accounts that the operator has given to the agent, empty if there are none.
+	// Revision is the revision of the accounts that the operator gave to the agent, or empty.
 	Revision string
-	// Problem says why it could give none.
+	// Problem is the reason why it could give none.
 	Problem *problem.Error
 }
 
-// RequeueAfter returns when to look again at the agent, if there is no problem.
+// RequeueAfter returns when to ask the agent again, if no problem exists.
 func (a Accounts) RequeueAfter(o agentstatus.Observation) time.Duration {
 	s := agentAccounts(o)
 	switch {
@@ -41,7 +41,7 @@ func (a Accounts) RequeueAfter(o agentstatus.Observation) time.Duration {
 	return o.RequeueAfter()
 }
 
-// agentAccounts returns what the agent says of accounts, nil if it says nothing.
+// agentAccounts returns the agent's status of accounts, or nil.
 func agentAccounts(o agentstatus.Observation) *configagent.AccountsStatus {
 	if len(o.Agents) == 0 || o.Agents[0].Err != nil {
 		return nil

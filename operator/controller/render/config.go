@@ -124,8 +124,8 @@ func (in Input) slurmConf() slurmconf.SlurmConf {
 	return out
 }
 
-// maxNodeCount returns MaxNodeCount for so many workers: the next power of two above twice their
-// number, so that it rarely changes.
+// maxNodeCount returns MaxNodeCount for the given number of workers: the next power of two above twice the number, so that it rarely
+// changes.
 func maxNodeCount(workers uint64) uint64 {
 	return max(leastMaxNodeCount, uint64(1)<<bits.Len64(2*workers))
 }

@@ -23,7 +23,7 @@ type Input struct {
 	ClusterDomain string
 	// UsesIPv6 is whether Services have addresses of IPv6 (slurmconf.SlurmConf).
 	UsesIPv6 bool
-	// Accounting is where slurmdbd is. Without a host there is no accounting.
+	// Accounting is the address of slurmdbd. An empty host means no accounting.
 	Accounting refs.Address
 	// NodeSets are the NodeSets that join the cluster, in the order in which slurm.conf lists them.
 	NodeSets []slurmconf.NodeSet
@@ -48,7 +48,7 @@ type UserFiles struct {
 // address returns where clients find slurmctld.
 func (in Input) address() refs.Address { return refs.LocateSlurmctld(in.Controller).Address }
 
-// selector returns the labels by which the Services and the StatefulSet select slurmctld's pods.
+// selector returns the labels with which the Services and the StatefulSet select slurmctld's pods.
 func (in Input) selector() map[string]string {
 	out := names.SlurmctldSelector(in.Controller.Name)
 	out[v1beta1.LabelAppInstance] = in.Controller.Name

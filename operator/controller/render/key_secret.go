@@ -15,15 +15,15 @@ import (
 // generatedKeySize is the size in bytes of a generated key.
 const generatedKeySize = 64
 
-// KeySecret is a Secret with keys to which a Controller refers.
+// KeySecret is a Secret with keys that a Controller refers to.
 type KeySecret struct {
-	// Name is the name of the Secret, Keys those of its keys, in the order of the references to them.
+	// Name is the name of the Secret. Keys are the names of its keys, in the order of the references to them.
 	Name string
 	Keys []string
 }
 
-// RequestedKeySecrets returns the Secrets that the operator is to generate if they do not exist (AnnotationGenerateKeys).
-// A Secret of which only one of two keys is requested is not among them: it would lack the other.
+// RequestedKeySecrets returns the missing Secrets that the operator should generate (AnnotationGenerateKeys). It leaves
+// out a Secret if only one of its two keys is requested: it would lack the other.
 func RequestedKeySecrets(c *v1beta1.Controller) []KeySecret {
 	requested := map[string]bool{}
 	for part := range strings.SplitSeq(c.Annotations[v1beta1.AnnotationGenerateKeys], ",") {

@@ -68,7 +68,7 @@ func (in Input) defaultTemplate(slurmctld corev1.Container, hasLogfile bool) cor
 		SecurityContext: &corev1.PodSecurityContext{
 			RunAsNonRoot: new(true), RunAsUser: new(int64(podspec.SlurmID)), RunAsGroup: new(int64(podspec.SlurmID)),
 			FSGroup: new(int64(podspec.SlurmID)),
-			// The state has many small files, of which only a new volume has to be changed.
+			// The state has many small files, and only a new volume needs a change of their group.
 			FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch),
 			SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
@@ -94,9 +94,9 @@ func (in Input) defaultTemplate(slurmctld corev1.Container, hasLogfile bool) cor
 
 // defaultSlurmctld returns the slurmctld container before the user's is applied.
 //
-// It has no liveness probe. A slurmctld that waits for slurmdbd at its first start answers nothing,
-// and one under load answers late; a restart helps neither and loses the jobs of the last seconds. slurm-agent ends one
-// that hangs while it starts (daemon.Slurmctld).
+// slurmctld has no liveness probe. While it waits for slurmdbd at its first start it answers nothing, and under load it
+// answers late. A restart helps neither and loses the jobs of the last seconds. slurm-agent ends a slurmctld that hangs
+// during its start (daemon.Slurmctld).
 func (in Input) defaultSlurmctld(hasLogfile bool) corev1.Container {
 	c := corev1.Container{
 		Name:    ContainerSlurmctld,
@@ -125,8 +125,7 @@ func (in Input) defaultSlurmctld(hasLogfile bool) corev1.Container {
 	return c
 }
 
-// installContainer copies the agent to where the reconfigure container runs it: that one has the image
-// of slurmctld.
+// installContainer copies the agent to a volume where the reconfigure container, which has slurmctld's image, runs it.
 func (in Input) installContainer() corev1.Container {
 	return podspec.InstallAgentContainer(in.AgentImage)
 }
@@ -167,8 +166,8 @@ func (in Input) defaultVolumes(hasLogfile bool) []corev1.Volume {
 	return out
 }
 
-// wantedVolume returns the volume with what is wanted in the directory of slurm.conf: the configuration
-// files and the keys.
+// wantedVolume returns the volume with the wanted files for the directory of slurm.conf: the configuration files and
+// the keys.
 func (in Input) wantedVolume() corev1.Volume {
 	spec := &in.Controller.Spec
 	return podspec.WantedVolume(names.ControllerConfigMap(in.Controller.Name), spec.JWKSKeyRef,

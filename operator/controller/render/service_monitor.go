@@ -23,7 +23,7 @@ const monitored = "true"
 // and account have a series for each of them and are scraped on request only.
 var metricsPaths = []string{"/metrics/jobs", "/metrics/nodes", "/metrics/partitions", "/metrics/scheduler"}
 
-// WantsServiceMonitor reports whether Prometheus is to scrape slurmctld.
+// WantsServiceMonitor reports whether Prometheus should scrape slurmctld.
 func WantsServiceMonitor(c *v1beta1.Controller) bool {
 	m := c.Spec.Metrics
 	return m.Enabled && m.ServiceMonitor != nil && m.ServiceMonitor.Enabled
@@ -38,8 +38,8 @@ func NewServiceMonitor(c *v1beta1.Controller) *unstructured.Unstructured {
 	return out
 }
 
-// ServiceMonitor returns the ServiceMonitor of a Controller that wants one. It selects the Service for clients
-// alone: the others lead to the same slurmctlds.
+// ServiceMonitor returns the ServiceMonitor of a Controller that wants one. It selects only the Service for clients:
+// the others lead to the same slurmctlds.
 func ServiceMonitor(c *v1beta1.Controller) *unstructured.Unstructured {
 	in, user := Input{Controller: c}, c.Spec.Metrics.ServiceMonitor
 	out := NewServiceMonitor(c)

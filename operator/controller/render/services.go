@@ -39,9 +39,9 @@ func InternalService(in Input) *corev1.Service {
 	return out
 }
 
-// PodServices returns a Service for each of several slurmctlds. Unlike the name of a pod, that of a Service
-// resolves also while the pod does not exist, and a connection to it is refused at once. A single slurmctld
-// needs none.
+// PodServices returns a Service for each of several slurmctlds. Unlike the name of a pod, the name of a
+// Service also resolves while the pod does not exist, and connections are refused at once. A single slurmctld
+// needs no such Service.
 func PodServices(in Input) []*corev1.Service {
 	replicas := refs.ControllerReplicas(in.Controller)
 	if replicas == 1 {

@@ -13,7 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// SetNodeSetsIncluded reports the NodeSets that slurm.conf leaves out, and why. Without any there is no condition.
+// SetNodeSetsIncluded reports the NodeSets that slurm.conf leaves out, and the reasons. Without NodeSets it sets
+// no condition.
 func SetNodeSetsIncluded(s *v1beta1.ControllerStatus, leftOut map[string]string, generation int64, now time.Time) {
 	if len(leftOut) == 0 {
 		meta.RemoveStatusCondition(&s.Conditions, v1beta1.ConditionNodeSetsIncluded)

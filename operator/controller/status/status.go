@@ -20,8 +20,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// gresTypesOf returns the kinds of GRES that all slurmctlds know whose agents say what is in force. If none says it, the last ones stay.
-// An agent of an earlier version does not know, which makes them unknown.
+// gresTypesOf returns the kinds of GRES that all slurmctlds know whose agents report the files in force. If no agent reports them, it
+// returns the last kinds. An agent of an earlier version cannot report them, so the result is unknown.
 func gresTypesOf(last []string, agents []agentstatus.Agent) []string {
 	var out []string
 	for _, agent := range agents {

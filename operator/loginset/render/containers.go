@@ -91,7 +91,7 @@ func loginContainer(graceSeconds int64) corev1.Container {
 			Command: []string{"sh", filesDir + "/leave.sh", strconv.FormatInt(graceSeconds, 10)}}}},
 		VolumeMounts: append([]corev1.VolumeMount{filesMount(), nsswitchMount(),
 			{Name: volumeFiles, MountPath: "/etc/pam.d/sshd", SubPath: keyPAM, ReadOnly: true},
-			// sshd wants the folders above the keys of root to be writable for nobody else, and that of a volume is.
+			// sshd requires that only root may write the folders above root's keys, as in a volume.
 			{Name: volumeFiles, MountPath: authorizedKeysDir + "/root", SubPath: keyAuthorizedKeys, ReadOnly: true},
 			sshd.HostKeysMount(),
 			{Name: volumeRun, MountPath: "/run"}, {Name: volumeSlurmRun, MountPath: slurmRunDir, ReadOnly: true},
@@ -103,7 +103,7 @@ func loginContainer(graceSeconds int64) corev1.Container {
 			"CHOWN", "FOWNER", // the terminal and a new home belong to the user
 			"DAC_OVERRIDE",     // the home of another user, and terminals for leave.sh
 			"KILL",             // sessions of users
-			"AUDIT_WRITE",      // sshd records logins, and ends one that it cannot record
+			"AUDIT_WRITE",      // sshd records logins, and ends a login that it cannot record
 			"NET_BIND_SERVICE", // port 22
 		),
 	}

@@ -16,8 +16,8 @@ type Input struct {
 	Controller *v1beta1.Controller
 	// Image is the image of all containers if the LoginSet names none.
 	Image string
-	// AgentImage is the image of slurm-agent, which gives sackd its keys. Without an image, sackd
-	// keeps the key with which the pod started.
+	// AgentImage is the image of slurm-agent, which gives sackd its keys. AgentPullPolicy is its pull policy. Without
+	// an image, sackd keeps the key from the start of the pod.
 	AgentImage string
 	// ClusterDomain is Kubernetes' DNS domain; empty is "cluster.local".
 	ClusterDomain string
@@ -28,7 +28,7 @@ func (in Input) port() int32 {
 	return cmp.Or(int32(in.LoginSet.Spec.Service.Port), names.SSHPort)
 }
 
-// selector returns the labels by which the Service and the Deployment select the login pods.
+// selector returns the labels with which the Service and the Deployment select the login pods.
 func (in Input) selector() map[string]string {
 	return names.LoginSelector(in.LoginSet.Name)
 }

@@ -80,7 +80,7 @@ func newStrategy(user appsv1.DeploymentStrategy) appsv1.DeploymentStrategy {
 	rolling.MaxSurge = cmp.Or(rolling.MaxSurge, new(intstr.FromInt32(1)))
 	leaving := int32(0)
 	if s := rolling.MaxSurge.String(); s == "0" || s == "0%" {
-		leaving = 1 // Kubernetes refuses two zeros, with which nothing would be replaced
+		leaving = 1 // Kubernetes refuses two zeros, which would allow no replacement
 	}
 	rolling.MaxUnavailable = cmp.Or(rolling.MaxUnavailable, new(intstr.FromInt32(leaving)))
 	return appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &rolling}

@@ -20,7 +20,7 @@ const (
 	ContainerLogin = "login"
 	// ContainerInitconf is the first init container. It makes the folders of the pod.
 	ContainerInitconf = "initconf"
-	// ContainerSackd is a sidecar, as is that of SSSD.
+	// ContainerSackd is a sidecar, like SSSD's container.
 	ContainerSackd = "sackd"
 
 	portSSH = "ssh"
@@ -57,7 +57,7 @@ func (in Input) template() (corev1.PodTemplateSpec, error) {
 	return out, nil
 }
 
-// useLoginImage gives the containers that name no image that of the login container: all four need the same
+// useLoginImage sets the image of the login container in containers without one: all four need the same
 // programs.
 func (in Input) useLoginImage(pod *corev1.PodSpec) {
 	login := &pod.Containers[0]

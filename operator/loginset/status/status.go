@@ -16,8 +16,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
-// Of returns the status of a LoginSet, from the last status, the Deployment of its pods (nil if there is
-// none) and what keeps it from being as the LoginSet wants it (nil if nothing does).
+// Of returns the next status of a LoginSet from its last status and its Deployment, which may be nil. The
+// last argument is the problem that prevents a change of the objects, or nil.
 func Of(now time.Time, l *v1beta1.LoginSet, deployment *appsv1.Deployment,
 	reported *problem.Error) v1beta1.LoginSetStatus {
 	out := *l.Status.DeepCopy()
