@@ -31,9 +31,9 @@ type Endpoint struct {
 	// CA refers to certificates in PEM. Certificate names a Secret of type kubernetes.io/tls; its Key
 	// is empty.
 	CA, Certificate KeyRef
-	// CAOptional says that the system's CAs verify slurmrestd if the key of CA does not exist.
+	// CAOptional lets the system's CAs verify slurmrestd if the key of CA does not exist.
 	CAOptional bool
-	// Problem says why there is no endpoint. The other fields are meaningless then.
+	// Problem is the reason for a missing endpoint. The other fields are meaningless then.
 	Problem string
 }
 

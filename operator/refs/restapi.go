@@ -19,8 +19,7 @@ func RestAPIPort(a *v1beta1.RestApi) int32 {
 	return cmp.Or(int32(a.Spec.Service.Port), names.SlurmrestdPort)
 }
 
-// RestAPIHost returns the name of the Service of a RestApi by which our programs find it. Its certificate must be for
-// this name.
+// RestAPIHost returns the Service name that our programs use for a RestApi. Its certificate must be for this name.
 func RestAPIHost(a *v1beta1.RestApi) string {
 	return names.RestAPIService(a.Name) + "." + a.Namespace + ".svc"
 }

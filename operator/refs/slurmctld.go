@@ -33,13 +33,13 @@ func removeBrackets(host string) string {
 	return host
 }
 
-// Slurmctld says how workers join a cluster: where its slurmctld is, and the key that all daemons share.
+// Slurmctld has what workers need to join a cluster: the addresses of its slurmctlds, and the key that all daemons share.
 type Slurmctld struct {
 	Address Address
-	// Each has the address of each of several slurmctlds, the primary first. It is empty if there is one.
+	// Each has the address of each slurmctld, the primary first, if several exist. It is empty for a single one.
 	Each []Address
 	Key  corev1.SecretKeySelector
-	// Problem says what is missing. The other fields are meaningless then.
+	// Problem names what is missing. The other fields are meaningless then.
 	Problem string
 }
 
@@ -73,11 +73,9 @@ func LocateSlurmctld(c *v1beta1.Controller) Slurmctld {
 // SlurmctldHosts returns the values of SlurmctldHost for the slurmctlds of a Controller, the primary
 // first: the name of each host with its address in parentheses.
 //
-// Each job step resolves every host and waits ten seconds for one that does not exist
-// (docs/development/slurm.md, "Two slurmctlds"). So the address is that of a Service, which exists also
-// while the pod does not. Behind the Service of all there are the backups too, which refuse what they are
-// asked, so each of several slurmctlds has a Service of its own. spec.address takes the place of the one
-// Service's name.
+// Each job step resolves every host and waits ten seconds for a missing one (docs/development/slurm.md, "Two slurmctlds"). So
+// the address is a Service, which also exists while the pod does not. The Service of all also leads to the backups, which
+// refuse requests, so each of several slurmctlds has its own Service. spec.address replaces the name of a single Service.
 func SlurmctldHosts(c *v1beta1.Controller) []string {
 	slurmctld := LocateSlurmctld(c)
 	if c.Spec.External {
@@ -126,7 +124,7 @@ func ControllerReplicas(c *v1beta1.Controller) int {
 	return 1
 }
 
-// SlurmUser returns the number of SlurmUser in the pods of a Controller: that of its slurmctld.
+// SlurmUser returns the uid of SlurmUser in the pods of a Controller: slurmctld's.
 func SlurmUser(c *v1beta1.Controller) (int64, error) {
 	container, err := c.Spec.Slurmctld.Container()
 	if err != nil {

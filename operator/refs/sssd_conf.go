@@ -15,7 +15,7 @@ type SSSDConf struct {
 	Field string
 }
 
-// FindSSSDConf returns the sssd.conf of an object in which users log in: own, which a field of the object names, or
+// FindSSSDConf returns the sssd.conf of an object where users log in: own, which a field of the object names, or
 // else the Controller's. The error names both fields if neither is set.
 func FindSSSDConf(field string, own *corev1.SecretKeySelector, c *v1beta1.Controller) (SSSDConf, error) {
 	switch {

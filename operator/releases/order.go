@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// The reasons of verdicts are those of the condition ReleaseAllowed, which operator/api/v1beta1 explains. slurm-agent
-// has this package, too, and none of Kubernetes.
+// The reasons of verdicts are the reasons of the condition ReleaseAllowed, which operator/api/v1beta1 explains.
+// slurm-agent also links this package, and no package of Kubernetes.
 const (
 	ReasonAllowed             = "Allowed"
 	ReasonWaitingForSlurmdbd  = "WaitingForSlurmdbd"
@@ -29,12 +29,11 @@ const (
 	Sackd      Daemon = "sackd"
 )
 
-// rules are what Judge decides by. A daemon talks to those of a higher rank, which must not be older than it is and at
+// rules are the input of Judge. A daemon talks to daemons of a higher rank, which must not be older than it is and at
 // most maxSkew releases newer (docs/development/slurm.md, "State and releases").
 var rules = map[Daemon]struct {
 	rank int
-	// hasState says that a newer release converts what an older one has stored, after which the older one cannot
-	// read it.
+	// hasState means that a newer release converts the stored state of an older one, which then cannot read it.
 	hasState bool
 	// waits is the reason of those that wait for the daemon.
 	waits string
@@ -59,27 +58,27 @@ const maxSkew = readable
 // Member is a daemon of a cluster, or several of one object.
 type Member struct {
 	Daemon Daemon
-	// Name is what messages call its object, such as "RestApi api".
+	// Name is the name of its object in messages, such as "RestApi api".
 	Name string
-	// Release is the oldest release that runs; the zero value is one that is not known.
+	// Release is the oldest running release; the zero value is unknown.
 	Release Release
 	// Newest is the newest release that runs while pods are replaced; the zero value is Release.
 	Newest Release
-	// IsLost is set if nobody can look up Release.
+	// IsLost is set if Release can no longer be looked up.
 	IsLost bool
 }
 
 // String returns what messages call the member.
 func (m Member) String() string { return fmt.Sprintf("the %s of %s", m.Daemon, m.Name) }
 
-// Change is an image of another release that a daemon is to get.
+// Change is the change of a daemon to an image of another release.
 type Change struct {
 	Daemon Daemon
-	// IsFirst is set if the daemon has never run: it serves nobody, and Stored is its only state.
+	// IsFirst is set if the daemon has never run: it has no clients, and Stored is its only state.
 	IsFirst bool
-	// From is the release that runs, and To that of the image; the zero value is one that is not known.
+	// From is the running release, and To the release of the image; the zero value is unknown.
 	From, To Release
-	// IsFromLost is set if nobody can look up From. Judge then expects any release.
+	// IsFromLost is set if From can no longer be looked up. Judge then expects any release.
 	IsFromLost bool
 	// Stored is the release that has written the state; the zero value stands for From.
 	Stored Release
@@ -87,22 +86,22 @@ type Change struct {
 	Others []Member
 }
 
-// Verdict says whether a change may be made.
+// Verdict is the decision about a change.
 type Verdict struct {
-	// Reason is one of those of the condition ReleaseAllowed.
+	// Reason is a reason of the condition ReleaseAllowed.
 	Reason string
-	// Message says what the change waits for, or what to do about it.
+	// Message is what the change waits for, or what the user must do.
 	Message string
 }
 
 // Allowed reports whether the change may be made.
 func (v Verdict) Allowed() bool { return v.Reason == ReasonAllowed }
 
-// Judge returns whether a daemon may get another release now. Changes that it allows, made one after the other, keep
-// every daemon at least as old as those to which it talks and at most three releases older, and no state is given to an
-// older release than the one that has written it. What is not known is never allowed, but to workers whose cluster runs
-// elsewhere. A daemon may always get another image of its own release, and one without a state that has never run any
-// image, as when it is made.
+// Judge returns whether a daemon may get another release now. Allowed changes, made one after the other, keep two
+// promises. Every daemon is at least as old as the daemons that it talks to, and at most three releases older. No state
+// is given to an older release than the one that wrote it. An unknown release is never allowed, except for workers
+// whose cluster runs elsewhere. A daemon may always get another image of its own release. A daemon without a state that
+// has never run may get any image, as at its creation.
 func Judge(c Change) Verdict {
 	matters := func(m Member) bool { return c.Daemon.TalksTo(m.Daemon) }
 	switch {
@@ -110,7 +109,7 @@ func Judge(c Change) Verdict {
 		return Verdict{ReasonAllowed, "the operator runs neither the slurmctld nor the slurmdbd of the workers"}
 	case !c.To.IsKnown():
 		return unknown("the release of Slurm in the new image")
-	case c.IsFirst && !rules[c.Daemon].hasState: // the others may wait to know what runs, which nobody can know
+	case c.IsFirst && !rules[c.Daemon].hasState: // the other daemons may wait for a release that can never be known
 		return Verdict{ReasonAllowed, fmt.Sprintf("%s has never run", c.Daemon)}
 	case !c.IsFirst && !c.From.IsKnown() && rules[c.Daemon].hasState && !(c.IsFromLost && c.Stored.IsKnown()):
 		return unknownRun
@@ -123,7 +122,7 @@ func Judge(c Change) Verdict {
 	if v := judgeOthers(c); v.Allowed() || c.IsFirst || c.IsFromLost || c.From.IsKnown() {
 		return v
 	}
-	return unknownRun // it may stay what it is
+	return unknownRun // it may keep its image
 }
 
 // judgeOthers judges the change beside all other daemons.

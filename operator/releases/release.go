@@ -1,6 +1,5 @@
-// Package releases knows the releases of Slurm: their order, the version of the protocol that each writes into
-// its state, which release can read the state of which, and in which order the daemons of a cluster are upgraded. It
-// is pure.
+// Package releases knows the releases of Slurm: their order, the version of the protocol that each writes into its
+// state, which states each release can read, and the order of upgrades in a cluster. It is pure.
 package releases
 
 import (
@@ -48,7 +47,7 @@ const firstProtocol = 41
 // earlier are the releases before, by the upper byte of the version of their protocol.
 var earlier = map[int]Release{38: {22, 5}, 39: {23, 2}, 40: {23, 11}}
 
-// FromProtocol returns the release that writes a version of the protocol, and reports whether there is one.
+// FromProtocol returns the release that writes a version of the protocol, and reports whether one does.
 func FromProtocol(protocol uint16) (Release, bool) {
 	number := int(protocol >> 8)
 	if number < firstProtocol {
@@ -79,8 +78,8 @@ func (r Release) number() int {
 // isNewerThan reports whether r comes after another release in the order of all.
 func (r Release) isNewerThan(other Release) bool { return r.number() > other.number() }
 
-// plus returns the release so many places later in the order of all, or earlier if by is negative. Before the first
-// one that is known it returns that one.
+// plus returns the release by places later in the order of all releases, or earlier if by is negative. It stops at
+// the first known release.
 func (r Release) plus(by int) Release {
 	number := max(r.number()+by, slices.Min(slices.Collect(maps.Keys(earlier))))
 	out, _ := FromProtocol(uint16(number) << 8) //nolint:gosec // releases of the next hundred years
@@ -91,18 +90,18 @@ func (r Release) plus(by int) Release {
 // since 24.11 from the three releases before).
 const readable = 3
 
-// StateVerdict says what a slurmctld may do with a state.
+// StateVerdict is what a slurmctld may do with a state.
 type StateVerdict int
 
 // The verdicts.
 const (
 	// StateIsOurs is of a state of the same release.
 	StateIsOurs StateVerdict = iota
-	// StateIsOlder is of one that will be converted, after which the older release cannot read it.
+	// StateIsOlder: slurmctld will convert the state, and the older release then cannot read it.
 	StateIsOlder
-	// StateIsNewer is of one that cannot be read.
+	// StateIsNewer: slurmctld cannot read the state.
 	StateIsNewer
-	// StateIsTooOld is of one that needs a release in between.
+	// StateIsTooOld: an upgrade needs a release in between.
 	StateIsTooOld
 )
 

@@ -96,8 +96,8 @@ func lookAgain(step plan.JWTStep) time.Duration {
 	return lookInterval
 }
 
-// checkKeySetIsRead returns an error if a daemon does not read the key set to which a rotation adds keys. Included files must
-// not say which keys there are.
+// checkKeySetIsRead returns an error if a daemon does not read the key set where a rotation adds keys. Included files must
+// not set keys.
 func checkKeySetIsRead(all sharers) error {
 	for _, c := range all.controllers {
 		if setsKeys(c.Spec.ExtraConf) {
@@ -127,7 +127,7 @@ func (r *Reconciler) checkAccountingIsOurs(ctx context.Context, all sharers) err
 	return nil
 }
 
-// setsKeys reports whether lines of a configuration file say which keys of auth/jwt there are.
+// setsKeys reports whether lines of a configuration file set the keys of auth/jwt.
 func setsKeys(text string) bool {
 	for _, s := range slurmconf.ParseSettings(text) {
 		if strings.EqualFold(s.Name, "AuthAltParameters") {
@@ -191,8 +191,8 @@ func jwtConditionOf(step plan.JWTStep) metav1.Condition {
 	return out
 }
 
-// readJWTSecret reads the Secret with the keys that follow a key of auth/jwt. The error is *problem.Error if somebody else
-// has made it.
+// readJWTSecret reads the Secret with the keys that replace a key of auth/jwt. The error is *problem.Error if the operator
+// did not make it.
 func (r *Reconciler) readJWTSecret(ctx context.Context, namespace string, key corev1.SecretKeySelector) (jwtSecret, error) {
 	secret, err := r.readSecret(ctx, namespace, names.JWTKeysSecret(key.Name, key.Key))
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
-// bridgeBits is the size of the key for RS256 with which tokens are signed while that for HS256 changes.
+// bridgeBits is the size of the RS256 key that signs tokens while the HS256 key changes.
 const bridgeBits = 2048
 
-// toBeMade is the id of a bridge that does not exist yet: its id is that of its content.
+// toBeMade is the id of a bridge that does not exist yet: the id of a bridge depends on its content.
 const toBeMade = "new"
 
 // Keys of the Secret that pods do not mount.
@@ -73,8 +73,8 @@ func (s jwtSecret) requiredKeys() []string {
 
 // jwtContents are the keys of auth/jwt.
 type jwtContents struct {
-	// hs256 is the key for HS256 that daemons have, next the one that takes its place, and bridge that for RS256 in PEM. The
-	// last two are nil while there is none.
+	// hs256 is the HS256 key that daemons have, next the key that replaces it, and bridge the RS256 key in PEM. next and
+	// bridge may be nil.
 	hs256, next, bridge []byte
 }
 
@@ -106,7 +106,7 @@ func (r *Reconciler) writeJWTKeys(ctx context.Context, c *v1beta1.Controller, al
 	return r.writeSecret(ctx, from.rotationSecret, secret)
 }
 
-// makeJWTKeys returns the keys with which a rotation begins, and the id of the bridge. hs256 is the present key, nil for the
+// makeJWTKeys returns the keys at the start of a rotation, and the id of the bridge. hs256 is the present key, nil for the
 // user's.
 func (r *Reconciler) makeJWTKeys(ctx context.Context, c *v1beta1.Controller, hs256 []byte) (jwtContents, string, error) {
 	out := jwtContents{hs256: hs256}

@@ -99,7 +99,7 @@ func checkAccountingKey(c *v1beta1.Controller, accountings []v1beta1.Accounting,
 	}
 	i := slices.IndexFunc(accountings, func(a v1beta1.Accounting) bool { return a.Name == c.Spec.AccountingRef.Name })
 	switch {
-	case i < 0: // slurmctld goes on with another one, whose slurmdbd may have the key
+	case i < 0: // slurmctld continues with another one, whose slurmdbd may have the key
 		return problem.New(v1beta1.ReasonReferenceNotFound, "Accounting %s of Controller %s does not exist, so that it is unknown which "+
 			"slurmdbd needs the new key", c.Spec.AccountingRef.Name, c.Name)
 	case isSameKey(kind.ofAccounting(&accountings[i]), kind.ofController(c)):
@@ -174,13 +174,13 @@ func (s sharers) keyVerifiers() (selectors []map[string]string, expected []strin
 	return selectors, expected
 }
 
-// answer is what the agent of a pod says.
+// answer is the answer of the agent in a pod.
 type answer struct {
 	name string
-	// pod is nil if there is none of that name.
+	// pod is nil if no pod has the name.
 	pod    *corev1.Pod
 	status configagent.Status
-	// problem says why the keys of the daemon are not known. It is empty if they are.
+	// problem is the reason why the daemon's keys are unknown, or empty.
 	problem string
 }
 

@@ -26,8 +26,8 @@ func hasHadKeySet(c *v1beta1.Controller) bool {
 	return last != nil && slices.Contains(begunReasons, last.Reason)
 }
 
-// checkKeySetExists returns a *problem.Error if there is no Secret with a key set, also if somebody has emptied or damaged it, and daemons have
-// one, or may have one according to the last condition. The key of slurmKeyRef is retired then: no rotation must begin with it.
+// checkKeySetExists returns a *problem.Error if the Secret with a key set is missing, empty or damaged, while daemons have a key set,
+// or may have one according to the last condition. The key of slurmKeyRef is retired then: no rotation may begin with it.
 func checkKeySetExists(c *v1beta1.Controller, secret keySecret, members []plan.Member) error {
 	if secret.hasKeySet() {
 		return nil
@@ -50,7 +50,7 @@ func newMissingError(c *v1beta1.Controller, secret, evidence string) error {
 		"from a pod of slurmctld (docs/controllers.md, \"A key set that was deleted\"), namespace %s", secret, evidence, c.Namespace)
 }
 
-// keepRotated keeps the condition and the owners of the Secret of a rotation that is over, and looks again whether it is there.
+// keepRotated keeps the condition and the owners of the Secret after a rotation, and checks later whether the Secret still exists.
 func (r *Reconciler) keepRotated(ctx context.Context, condition metav1.Condition, secret keySecret, all sharers) (
 	metav1.Condition, time.Duration, error) {
 	return condition, secretInterval, r.keepOwners(ctx, secret.rotationSecret, all)

@@ -98,7 +98,7 @@ func (r *Reconciler) findOutsideNodes(c *v1beta1.Controller, pods []corev1.Pod) 
 	case !poll.Known:
 		return nil, cmp.Or(cluster.Problem(), "Slurm has not been read yet")
 	case poll.Err != nil:
-		// The cluster may have no problem any more, before its next reading is published.
+		// The cluster may have recovered before its next reading is published.
 		return nil, cmp.Or(cluster.Problem(), poll.Err.Error())
 	case poll.Age(r.now()) > maxNodesAge:
 		return nil, "the last list of Slurm's nodes is too old"
@@ -115,7 +115,7 @@ func (r *Reconciler) findOutsideNodes(c *v1beta1.Controller, pods []corev1.Pod) 
 	return nodes, ""
 }
 
-// outsideNodes returns the names of the nodes that no pod runs. A record of ours whose slurmd does not answer is one of a pod
+// outsideNodes returns the names of the nodes that no pod runs. A record of ours whose slurmd does not answer belongs to a pod
 // that is gone.
 func outsideNodes(nodes map[string]*slurm.Node, workers map[string]bool) []string {
 	var out []string
@@ -133,8 +133,8 @@ func outsideNodes(nodes map[string]*slurm.Node, workers map[string]bool) []strin
 	return out
 }
 
-// findOutsideAccounting returns the line by which spec.extraConf of a Controller, or a file that it includes, names a slurmdbd
-// that no Accounting stands for, empty if there is none. The error is *problem.Error if such a file is missing.
+// findOutsideAccounting returns the line in spec.extraConf of a Controller, or in a file that it includes, with a slurmdbd
+// that no Accounting represents; otherwise an empty string. The error is *problem.Error if such a file is missing.
 func (r *Reconciler) findOutsideAccounting(ctx context.Context, c *v1beta1.Controller) (string, error) {
 	files, err := access.ReadIncludes(ctx, r.Uncached, c)
 	if err != nil {

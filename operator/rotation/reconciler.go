@@ -46,10 +46,9 @@ type Reconciler struct {
 	newBridge func() (*rsa.PrivateKey, error)
 }
 
-// New returns a Reconciler. It reads objects through c, those that are not cached (Secrets and pods) through
-// uncached, the agents through readAgent, Slurm through slurm, which returns nil for a cluster that is not read, and the time
-// from now. namespaces are those in which the operator may run
-// daemons, empty for all.
+// New returns a Reconciler. It reads objects through c, uncached objects (Secrets and pods) through uncached, the agents
+// through readAgent, and the time from now. slurm returns the connection of a cluster, or nil for a cluster that is not read.
+// namespaces are the ones where the operator may run daemons, empty for all.
 func New(c client.Client, uncached client.Reader,
 	readAgent func(context.Context, string) (configagent.Status, error), slurm func(refs.ClusterKey) SlurmCluster,
 	recorder events.EventRecorder, now func() time.Time, namespaces []string) *Reconciler {
@@ -60,14 +59,14 @@ func New(c client.Client, uncached client.Reader,
 
 // kind is a kind of keys that can be rotated.
 type kind struct {
-	// annotation asks for a rotation, and condition says how far it is. action is that of its events.
+	// annotation requests a rotation, and condition reports its progress. action is the action of its events.
 	annotation, condition, action string
 	// refs are the references to the key. isUnfinished reads the Secret with its keys, and reports whether a rotation has
 	// begun and not ended.
 	refs         keyRefs
 	isUnfinished func(ctx context.Context, namespace string, key corev1.SecretKeySelector) (rotationSecret, bool, error)
-	// rotate takes the next step. It returns the condition and when to look again. An error is *problem.Error if somebody
-	// has to do something.
+	// rotate takes the next step. It returns the condition and when to look again. The error is *problem.Error if a user must
+	// act.
 	rotate func(ctx context.Context, c *v1beta1.Controller) (metav1.Condition, time.Duration, error)
 }
 

@@ -26,13 +26,13 @@ const keySize = 64
 // rotationSecret is the Secret with the keys of a rotation.
 type rotationSecret struct {
 	name string
-	// live is the Secret as it was read, nil if there is none.
+	// live is the Secret as it was read, or nil.
 	live *corev1.Secret
-	// requests are the values of the annotation that asks for keys for which there are some, by Controller.
+	// requests maps each Controller to the rotation that it already received.
 	requests map[string]string
 }
 
-// readSecret reads the Secret of a name. The error is *problem.Error if somebody else has made it.
+// readSecret reads the Secret with a name. The error is *problem.Error if the operator did not make it.
 func (r *Reconciler) readSecret(ctx context.Context, namespace, name string) (rotationSecret, error) {
 	out := rotationSecret{name: name, requests: map[string]string{}}
 	secret := &corev1.Secret{}
@@ -53,13 +53,13 @@ func (r *Reconciler) readSecret(ctx context.Context, namespace, name string) (ro
 	return out, nil
 }
 
-// isImmutable reports whether somebody has made the Secret immutable.
+// isImmutable reports whether the Secret is immutable.
 func (s rotationSecret) isImmutable() bool {
 	return s.live != nil && s.live.Immutable != nil && *s.live.Immutable
 }
 
-// hasKeySet reports whether there is the Secret with a key set of auth/slurm, and nobody has emptied or damaged it: without slurm.jwks
-// daemons have the retired slurm.key alone, whatever slurmtide.keys says.
+// hasKeySet reports whether the Secret with a key set of auth/slurm exists, and is neither empty nor damaged: without slurm.jwks
+// daemons have only the retired slurm.key, whatever slurmtide.keys contains.
 func (s rotationSecret) hasKeySet() bool {
 	names, text := bytes.TrimSpace(s.data(slurmconf.KeySetFile)), s.data(podspec.SlurmJWKSFile)
 	set, err := plan.ParseKeySet(string(names))
@@ -69,7 +69,7 @@ func (s rotationSecret) hasKeySet() bool {
 	return len(names) > 0 && keyfile.Check(text, set) == nil
 }
 
-// data returns the value of a key, nil if there is none.
+// data returns the value of a key, or nil.
 func (s rotationSecret) data(key string) []byte {
 	if s.live == nil {
 		return nil
@@ -77,7 +77,7 @@ func (s rotationSecret) data(key string) []byte {
 	return s.live.Data[key]
 }
 
-// readUsersKey returns the key of a Secret to which users refer in a field.
+// readUsersKey returns the key of a Secret that a user's field refers to.
 func (r *Reconciler) readUsersKey(ctx context.Context, namespace, field string, ref *corev1.SecretKeySelector) ([]byte, error) {
 	secret := &corev1.Secret{}
 	err := r.Uncached.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, secret)

@@ -54,7 +54,7 @@ func (r *Reconciler) anchorOf(ctx context.Context, namespace string, from rotati
 	return refs.Anchor(namespace, live.UID), nil
 }
 
-// addOwners adds the Controllers and Accountings that own a Secret and exist, but for one that is gone.
+// addOwners adds the existing Controllers and Accountings that own a Secret, except one that is gone.
 func (s *sharers) addOwners(ctx context.Context, c client.Client, secret *corev1.Secret, gone types.UID) error {
 	controllers, accountings := &v1beta1.ControllerList{}, &v1beta1.AccountingList{}
 	err := errors.Join(c.List(ctx, controllers, client.InNamespace(secret.Namespace)),
@@ -85,8 +85,8 @@ func (s *sharers) addOwners(ctx context.Context, c client.Client, secret *corev1
 
 func isAnchor(owner metav1.OwnerReference) bool { return owner.Kind == "Namespace" }
 
-// keepOwners adds the objects to which the Secret of a rotation that is over must belong, too: those that refer to the key
-// since, and those of one that an older operator has written.
+// keepOwners adds the objects that must also own the Secret after a rotation: objects that now refer to the key, and the owners in a
+// Secret that an older operator wrote.
 func (r *Reconciler) keepOwners(ctx context.Context, from rotationSecret, all sharers) error {
 	if from.live == nil {
 		return nil
@@ -103,8 +103,8 @@ func (r *Reconciler) keepOwners(ctx context.Context, from rotationSecret, all sh
 	return r.writeSecret(ctx, from, next)
 }
 
-// withOwners returns the owners and those of more that are not among them. One that refers to another key since stays: its daemons have
-// this one as long as the other key is missing, or their pods are old.
+// withOwners returns the owners, and the missing ones from more. An owner that now refers to another key stays: its daemons have this
+// one as long as the other key is missing, or their pods are old.
 func withOwners(owners, more []metav1.OwnerReference) []metav1.OwnerReference {
 	out := slices.Clone(owners)
 	for _, owner := range more {
@@ -115,9 +115,8 @@ func withOwners(owners, more []metav1.OwnerReference) []metav1.OwnerReference {
 	return out
 }
 
-// ReleaseSecrets removes a Controller that is being deleted, and whose daemons are gone, from the owners of the Secrets with
-// the keys of rotations. It deletes a Secret of which no other object of the namespace has the key. A Secret that the operator
-// may not read or write stays.
+// ReleaseSecrets removes a Controller that is being deleted, and whose daemons are gone, from the owners of the Secrets with rotated
+// keys. It deletes a Secret if no other object of the namespace has its key. A Secret that the operator may not read or write stays.
 func ReleaseSecrets(ctx context.Context, w kube.Writer, c *v1beta1.Controller) error {
 	for _, kind := range []struct {
 		refs keyRefs
@@ -140,8 +139,8 @@ func ReleaseSecrets(ctx context.Context, w kube.Writer, c *v1beta1.Controller) e
 	return nil
 }
 
-// releaseSecret leaves a Secret with keys to those that have the key still, or deletes it if there are none. An owner that refers to
-// another key since has daemons with this one as long as the other key is missing, or their pods are old.
+// releaseSecret leaves a Secret with keys to the remaining owners of the key, or deletes it without any. If an owner now refers to
+// another key, its daemons have this one as long as the other key is missing, or their pods are old.
 func releaseSecret(ctx context.Context, w kube.Writer, name client.ObjectKey, left sharers, gone types.UID) error {
 	live := &corev1.Secret{}
 	if err := w.Uncached.Get(ctx, name, live); err != nil {

@@ -25,8 +25,8 @@ type keySecret struct {
 	set plan.KeySet
 }
 
-// readKeySecret reads the Secret with the key set that follows a key. The error is *problem.Error if somebody else
-// has made it.
+// readKeySecret reads the Secret with the key set that replaces a key. The error is *problem.Error if the operator
+// did not make it.
 func (r *Reconciler) readKeySecret(ctx context.Context, namespace string, key corev1.SecretKeySelector) (
 	keySecret, error) {
 	secret, err := r.readSecret(ctx, namespace, names.KeySetSecret(key.Name, key.Key))
@@ -107,7 +107,7 @@ func newKey() ([]byte, error) {
 	return out, nil
 }
 
-// newKeyID returns the id of a new key. It is part of what daemons sign, so that it tells nothing of the key.
+// newKeyID returns the id of a new key. The id is part of what daemons sign, so it reveals nothing of the key.
 func newKeyID(now time.Time) (string, error) {
 	random := make([]byte, 2)
 	if _, err := rand.Read(random); err != nil {

@@ -18,11 +18,11 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
-// maxPickUpDelay is the longest time that those who use a Token are given to notice its next token.
+// maxPickUpDelay is the longest time that users of a Token get to notice its next token.
 const maxPickUpDelay = 5 * time.Minute
 
-// observeTokens returns the Tokens that are signed with a key and have a token that is valid for now, and how long those who
-// use them may take to notice the next one: as long as before its renewal, which is a fifth of its lifetime.
+// observeTokens returns the Tokens that are signed with a key and have a token that is still valid. It also returns how long
+// their users may take to notice the next token: the time from renewal to expiry, a fifth of the lifetime.
 func (r *Reconciler) observeTokens(ctx context.Context, namespace string, ref *corev1.SecretKeySelector, raw []byte) (
 	[]plan.TokenUser, time.Duration, error) {
 	key, err := signing.ParseKey(raw)
@@ -56,7 +56,7 @@ func (r *Reconciler) observeTokens(ctx context.Context, namespace string, ref *c
 	return out, min(delay, maxPickUpDelay), nil
 }
 
-// readToken returns whether a token is signed with the key, and its lifetime, which is 0 if it is not valid any more.
+// readToken returns whether a token is signed with the key, and its lifetime, which is 0 if it is no longer valid.
 func readToken(name, text string, key signing.Key, now time.Time) (plan.TokenUser, time.Duration) {
 	out := plan.TokenUser{Name: "Token " + name}
 	var claims jwt.RegisteredClaims

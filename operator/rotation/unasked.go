@@ -12,10 +12,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
-// finishesUnasked reports whether a rotation for which no annotation asks any more must go on: one that has begun, since
-// its state is in its Secret, and one whose condition does not say that all daemons have taken the last step. Otherwise it keeps
-// the owners of the Secret, removes the condition of a rotation that never began, and returns when to look again, 0 for not at
-// all.
+// finishesUnasked reports whether a rotation without its annotation must continue. It must if it has begun, since its state is in its
+// Secret, or if its condition does not report that all daemons took the last step. Otherwise finishesUnasked keeps the owners of the
+// Secret and removes the condition of a rotation that never began. It returns when to look again, 0 for not at all.
 func (r *Reconciler) finishesUnasked(ctx context.Context, c *v1beta1.Controller, k kind) (bool, time.Duration, error) {
 	key := k.refs.ofController(c)
 	if key == nil || c.Spec.External || !r.MayRunIn(c.Namespace) {
@@ -29,7 +28,7 @@ func (r *Reconciler) finishesUnasked(ctx context.Context, c *v1beta1.Controller,
 		return false, 0, err
 	case reported != nil && last != nil && last.Status != metav1.ConditionTrue:
 		return true, 0, nil // its next step reports the problem, and looks again
-	case reported != nil: // nobody waits for it, but the rotation may have begun
+	case reported != nil: // no request waits for it, but the rotation may have begun
 		return false, secretInterval, nil
 	}
 	isOfSlurmKey := k.condition == v1beta1.ConditionKeysRotated
@@ -52,8 +51,8 @@ func (r *Reconciler) finishesUnasked(ctx context.Context, c *v1beta1.Controller,
 	return false, secretInterval, err
 }
 
-// missesKeySet reports whether daemons have a key set whose Secret is gone, and returns when to look again if that cannot be told. It
-// removes the condition if all daemons have the key of the user, and that of a rotation that could not begin.
+// missesKeySet reports whether daemons have a key set whose Secret is gone. It returns when to look again if that is unknown. It
+// removes the condition if all daemons have the user's key, and the condition of a rotation that could not begin.
 func (r *Reconciler) missesKeySet(ctx context.Context, c *v1beta1.Controller, k kind) (bool, time.Duration, error) {
 	_, _, err := r.rotateKey(ctx, c)
 	reported, err := problem.Split(err)

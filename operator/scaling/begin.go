@@ -14,10 +14,10 @@ import (
 // removes an unused worker by default.
 const BeginPeriod = 5 * time.Minute
 
-// MayBeginAtZero reports whether a NodeSet is new and may begin without workers: its replicas are the default of 1, and the only HPA that
-// scales it has minReplicas 0 and no metric but the required nodes, so that the HPA would remove the worker after minutes if no job used
-// it. hpas are the HPAs of the namespace. A NodeSet whose spec was changed, or that has or had a worker, is not new. One for which Slurm
-// accepts no job without workers needs its first worker.
+// MayBeginAtZero reports whether a NodeSet is new and may begin without workers. Its replicas are the default of 1, and the only HPA
+// that scales it has minReplicas 0 and only the metric of required nodes: without jobs, the HPA would remove the worker after minutes.
+// hpas are the HPAs of the namespace. A NodeSet whose spec was changed, or that has or had a worker, is not new. If Slurm accepts no
+// job for it without workers, it needs its first worker.
 func MayBeginAtZero(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, now time.Time) bool {
 	isNew := n.DeletionTimestamp == nil && n.Generation == 1 && now.Sub(n.CreationTimestamp.Time).Abs() < BeginPeriod &&
 		n.Status.Replicas == 0 && n.Annotations[v1beta1.AnnotationSlurmCluster] == ""

@@ -15,9 +15,9 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// AssignNames assigns the names of a Controller's slurm.conf. The lists are those of its namespace. files are
-// those that spec.extraConf may include and the slurm.conf that was last written, by name; it has none of those that are
-// not known. The names of all workers up to the maxima count.
+// AssignNames assigns the names of a Controller's slurm.conf. The lists are from its namespace. files are the files that
+// spec.extraConf may include and the slurm.conf that was last written, by name; unknown files are missing. The names of all
+// workers up to the maxima count.
 func AssignNames(c *v1beta1.Controller, nodeSets []v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler,
 	kubeNodes []corev1.Node, files map[string]string) names.Assignment {
 	listed := map[string]bool{}
@@ -47,7 +47,7 @@ func pointersTo[T any](list []T) []*T {
 	return out
 }
 
-// NamesOf returns the names of a NodeSet and its workers. hpas are those of its namespace.
+// NamesOf returns the names of a NodeSet and its workers. hpas are the HPAs of its namespace.
 func NamesOf(
 	n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, kubeNodes []*corev1.Node,
 ) names.NodeSetNames {

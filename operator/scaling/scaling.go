@@ -52,25 +52,24 @@ func MaxReplicas(n *v1beta1.NodeSet, hpa *autoscalingv2.HorizontalPodAutoscaler)
 	return &hpa.Spec.MaxReplicas
 }
 
-// TargetsNodeSet reports whether the HPA scales a NodeSet, of any version of the API. Its name is
-// that of the HPA's scaleTargetRef, in the HPA's namespace.
+// TargetsNodeSet reports whether the HPA scales a NodeSet, of any API version. The NodeSet has the name in the HPA's scaleTargetRef,
+// and the HPA's namespace.
 func TargetsNodeSet(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	ref := hpa.Spec.ScaleTargetRef
 	version, err := schema.ParseGroupVersion(ref.APIVersion)
 	return err == nil && version.Group == v1beta1.GroupName && ref.Kind == v1beta1.KindNodeSet
 }
 
-// HasScaledToZero reports whether an HPA's condition says that it scaled its target to zero itself.
-// Such an HPA computes its metrics at zero and wakes the target (since
-// Kubernetes 1.36, with the gate HPAScaleToZero of KEP-2021).
+// HasScaledToZero reports whether an HPA's condition shows that the HPA scaled its target to zero. Such an HPA computes its metrics at
+// zero and wakes the target (since Kubernetes 1.36, with the gate HPAScaleToZero of KEP-2021).
 func HasScaledToZero(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	c := Condition(hpa, autoscalingv2.ScaledToZero)
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
-// IsAsleep reports whether an HPA whose target is at zero ignores its metrics: its condition says
-// so, or it has no condition ScalingActive yet. An HPA that scaled the target to zero itself is awake. An
-// HPA that has not reconciled since somebody else did counts as awake until its condition changes.
+// IsAsleep reports whether an HPA whose target is at zero ignores its metrics, according to its condition, or because it has no
+// condition ScalingActive yet. An HPA that scaled the target to zero itself is awake. If others scaled the target to zero, the HPA
+// counts as awake until it reconciles and its condition changes.
 func IsAsleep(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	if HasScaledToZero(hpa) {
 		return false

@@ -19,7 +19,7 @@ type Shape struct {
 	MemoryMiB, TmpDiskMiB uint64
 	// GRES is in Slurm's syntax, such as "gpu:h100:4". It is empty for none.
 	GRES string
-	// Features are those of extraConf. The feature that names the NodeSet is not among them.
+	// Features are the features of extraConf, without the one that names the NodeSet.
 	Features []string
 	// Weight is the node's weight in Slurm. 0 means Slurm's default.
 	Weight uint32
@@ -27,9 +27,8 @@ type Shape struct {
 	ThreadsPerCore uint64
 }
 
-// OfNodeSet returns the shape of the NodeSet's workers: their limits, overridden by extraConf. known
-// is false if neither states the number of CPUs. Malformed parts of the spec count as parts without
-// limits.
+// OfNodeSet returns the shape of the NodeSet's workers: their limits, overridden by extraConf. known is false if neither sets the
+// number of CPUs. Malformed parts of the spec count as parts without limits.
 func OfNodeSet(n *v1beta1.NodeSet) (s Shape, known bool) {
 	s.CPUs, s.MemoryMiB = Limits(n)
 	if slurmd, err := n.Spec.Slurmd.Container(); err == nil {
@@ -39,8 +38,8 @@ func OfNodeSet(n *v1beta1.NodeSet) (s Shape, known bool) {
 	return s, s.CPUs > 0
 }
 
-// GRESOfNodeSet returns the generic resources that the NodeSet's Slurm nodes state, in the form of Gres (slurm.conf(5)). GPUs among the
-// limits alone are none: slurmd does not report them.
+// GRESOfNodeSet returns the generic resources of the NodeSet's Slurm nodes, in the form of Gres (slurm.conf(5)). GPUs that are only
+// among the limits do not count: slurmd does not report them.
 func GRESOfNodeSet(n *v1beta1.NodeSet) string {
 	return slurmconf.ParseOptions(n.Spec.ExtraConf).Value("Gres")
 }

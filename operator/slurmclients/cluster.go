@@ -25,7 +25,7 @@ type Cluster struct {
 
 	reading    atomic.Pointer[Reading]
 	connection atomic.Pointer[access.Connection]
-	// failure is the reason why there is no connection.
+	// failure is the reason for a missing connection.
 	failure atomic.Pointer[error]
 	// refreshRequestedAt is the time of the last RequestRefresh, in nanoseconds since 1970.
 	refreshRequestedAt atomic.Int64
@@ -43,10 +43,10 @@ func newCluster(k refs.ClusterKey, t refs.Endpoint, cfg *Config, notify func(ref
 	return s
 }
 
-// EndpointError reports that an object does not say how to reach its Slurm cluster.
+// EndpointError reports that an object lacks what is needed to reach its Slurm cluster.
 type EndpointError struct{ Problem string }
 
-// Error returns what is missing, in words for users.
+// Error returns the missing part, in words for users.
 func (e *EndpointError) Error() string { return e.Problem }
 
 // Key names the object.
@@ -74,7 +74,7 @@ func (s *Cluster) Err() error {
 	return cmp.Or(last.Nodes.Err, last.Jobs.Err)
 }
 
-// Problem returns the text of Err, or "" if there is no error.
+// Problem returns the text of Err, or "" without an error.
 func (s *Cluster) Problem() string {
 	if err := s.Err(); err != nil {
 		return err.Error()

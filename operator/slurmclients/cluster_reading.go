@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// Reading is what was last read from one Slurm cluster. It is immutable.
+// Reading is the last reading of one Slurm cluster. It is immutable.
 type Reading struct {
 	// Snapshot is never nil. It has the times at which nodes and jobs were read.
 	Snapshot *slurmclient.Snapshot
@@ -31,7 +31,7 @@ type Reading struct {
 	// is not known.
 	References        map[string]string
 	ReferencesProblem string
-	// Pending is what the pending jobs of each partition request. It is nil while ReferencesProblem is set.
+	// Pending are the requests of the pending jobs in each partition. It is nil while ReferencesProblem is set.
 	Pending references.Pending
 	// Problem is the reason why Work is unknown although jobs were read, or empty.
 	Problem string

@@ -17,7 +17,7 @@ import (
 
 // Config configures Clusters.
 type Config struct {
-	// Access says how to connect to them.
+	// Access configures the connections.
 	Access access.Config
 	// Cache configures the cache of each cluster. New sets its Resources: nodes (including those
 	// in state FUTURE), jobs, pings, partitions and reservations.
@@ -115,8 +115,8 @@ func (c *Clusters) replaceCluster(k refs.ClusterKey, t *refs.Endpoint) bool {
 	return true
 }
 
-// For returns the cluster of an object, or nil if there is no such object or it was not observed
-// yet. A later call may return another one.
+// For returns the cluster of an object, or nil if the object does not exist or was not observed yet. A later
+// call may return another one.
 func (c *Clusters) For(k refs.ClusterKey) *Cluster {
 	c.mu.Lock()
 	defer c.mu.Unlock()

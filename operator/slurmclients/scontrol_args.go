@@ -51,7 +51,7 @@ func scontrolNodeArgs(names, options string) (all, words []string, err error) {
 
 func joinWords(words []string) string { return strings.Join(words, " ") }
 
-// scontrolReservationArgs returns the arguments with which scontrol creates a reservation.
+// scontrolReservationArgs returns the arguments of scontrol that create a reservation.
 func scontrolReservationArgs(r slurm.ReservationRequest) ([]string, error) {
 	words := []string{"ReservationName=" + r.Name}
 	add := func(name, value string) {

@@ -36,11 +36,11 @@ type NoPodError struct {
 	Key refs.ClusterKey
 	// Forbidden is true if the operator may not run commands in the namespace.
 	Forbidden bool
-	// NotReady is the number of pods of slurmctld, none of which is Ready.
+	// NotReady is the number of slurmctld's pods. None of them is Ready.
 	NotReady int
 }
 
-// Error returns what is missing, in words for users.
+// Error returns the missing part, in words for users.
 func (e *NoPodError) Error() string {
 	switch {
 	case e.Key.Kind != v1beta1.KindController:
@@ -56,7 +56,7 @@ func (e *NoPodError) Error() string {
 	return fmt.Sprintf("none of the %d pods of slurmctld of Controller %s is Ready", e.NotReady, e.Key)
 }
 
-// streamFunc runs a command in a container of a pod and writes what it prints to output.
+// streamFunc runs a command in a container of a pod and writes its output to output.
 type streamFunc func(
 	ctx context.Context, pod *corev1.Pod, container string, argv []string, output *limitedOutput,
 ) error
@@ -64,7 +64,7 @@ type streamFunc func(
 // podScontrol runs scontrol in pods.
 type podScontrol struct {
 	client kubernetes.Interface
-	// namespaces are the namespaces in which commands may be run.
+	// namespaces are the namespaces where commands may be run.
 	namespaces []string
 	stream     streamFunc
 }
@@ -84,9 +84,8 @@ func NewPodScontrol(config *rest.Config, namespaces []string) (Scontrol, error) 
 // slurmctld no longer than its MessageTimeout.
 const scontrolTimeout = 30 * time.Second
 
-// Run implements Scontrol. Its error is of CodeUnsupported with a *NoPodError if there is no pod,
-// of CodeInvalid if scontrol failed, and of CodeUnavailable if it is unknown whether scontrol ran. It blocks for up to
-// scontrolTimeout.
+// Run implements Scontrol. Its error is of CodeUnsupported with a *NoPodError if no pod is found, of CodeInvalid if
+// scontrol failed, and of CodeUnavailable if it is unknown whether scontrol ran. It blocks for up to scontrolTimeout.
 func (p *podScontrol) Run(ctx context.Context, k refs.ClusterKey, args ...string) error {
 	const op = "running scontrol"
 	ctx, cancel := context.WithTimeoutCause(ctx, scontrolTimeout, fmt.Errorf("no answer within %v", scontrolTimeout))
@@ -140,7 +139,7 @@ func (p *podScontrol) readyPod(ctx context.Context, k refs.ClusterKey) (*corev1.
 	return nil, &NoPodError{Key: k, NotReady: len(pods)}
 }
 
-// isOfStatefulSet reports whether a pod is one of the StatefulSet of a Controller.
+// isOfStatefulSet reports whether a pod belongs to the StatefulSet of a Controller.
 func isOfStatefulSet(pod *corev1.Pod, controller string) bool {
 	owner, set := metav1.GetControllerOf(pod), names.ControllerStatefulSet(controller)
 	return owner != nil && owner.Kind == "StatefulSet" && owner.Name == set && strings.HasPrefix(pod.Name, set+"-")
@@ -188,10 +187,10 @@ func newStreamer(config *rest.Config, client kubernetes.Interface) streamFunc {
 	}
 }
 
-// maxOutput is the number of bytes that are kept of what scontrol prints.
+// maxOutput is the number of bytes that are kept of scontrol's output.
 const maxOutput = 4 << 10
 
-// limitedOutput keeps the beginning of what is written to it. It is safe for concurrent use.
+// limitedOutput keeps the beginning of its input. It is safe for concurrent use.
 type limitedOutput struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -16,8 +16,8 @@ type Scontrol interface {
 	Run(ctx context.Context, k refs.ClusterKey, args ...string) error
 }
 
-// Writes are sent once and are not retried. Their errors are those of slurmclient; after an error
-// of CodeUnavailable, Slurm may still have done the write.
+// Writes are sent once and are not retried. Their errors come from slurmclient; after an error of
+// CodeUnavailable, Slurm may still have done the write.
 
 // Drain drains the Slurm node with the reason: it gets no new jobs.
 func (s *Cluster) Drain(ctx context.Context, slurmNode, drainReason string) error {
@@ -57,8 +57,8 @@ func (s *Cluster) DeleteNode(ctx context.Context, slurmNode string) error {
 	return s.write(ctx, "deleting a node", func(c *slurmclient.Client) error { return c.DeleteNode(ctx, slurmNode) })
 }
 
-// ReadNode requests one Slurm node, which may be in state FUTURE; slurmclient.Client.Node says
-// which of its fields may be older. The error is of CodeNotFound if Slurm does not know the node.
+// ReadNode requests one Slurm node, which may be in state FUTURE; slurmclient.Client.Node documents which of
+// its fields may be older. The error is of CodeNotFound if Slurm does not know the node.
 func (s *Cluster) ReadNode(ctx context.Context, slurmNode string) (*slurm.Node, error) {
 	const op = "reading a node"
 	c, err := s.client(op)
@@ -73,10 +73,10 @@ func (s *Cluster) ReadNode(ctx context.Context, slurmNode string) (*slurm.Node, 
 	return c.Node(ctx, slurmNode)
 }
 
-// CreateNodes creates records of dynamic Slurm nodes. names is a hostlist; options are those of a
-// NodeName line in slurm.conf, such as "CPUs=4 Features=a State=FUTURE". Before v0.0.44 the API
-// cannot create nodes, and Scontrol does it. The error is of CodeInvalid if names or options are
-// malformed, and of CodeConflict if one of the nodes exists; nothing was sent to Slurm then.
+// CreateNodes creates records of dynamic Slurm nodes. names is a hostlist; options has the form of a NodeName
+// line in slurm.conf, such as "CPUs=4 Features=a State=FUTURE". Before v0.0.44 the API cannot create nodes,
+// and Scontrol does it. The error is of CodeInvalid if names or options are malformed, and of CodeConflict if
+// one of the nodes exists; nothing was sent to Slurm then.
 func (s *Cluster) CreateNodes(ctx context.Context, names, options string) error {
 	all, words, err := scontrolNodeArgs(names, options)
 	if err != nil {
@@ -94,9 +94,9 @@ func (s *Cluster) CreateNodes(ctx context.Context, names, options string) error 
 	return s.runScontrol(ctx, append([]string{"create"}, words...), err)
 }
 
-// checkAbsent lists the Slurm nodes and returns an error if one of the names exists. Slurm 24.11
-// refuses to create an existing node and then deletes the existing record, even that of a running
-// worker, so such a request must not be sent.
+// checkAbsent lists the Slurm nodes and returns an error if one of the names exists. Slurm 24.11 refuses to
+// create an existing node and then deletes the existing record, even if a worker runs it, so such a request
+// must not be sent.
 func (s *Cluster) checkAbsent(ctx context.Context, slurmNodes []string) error {
 	const op = "creating nodes"
 	c, err := s.client(op)
@@ -119,7 +119,7 @@ func (s *Cluster) checkAbsent(ctx context.Context, slurmNodes []string) error {
 	return nil
 }
 
-// SetReservation creates the reservation, or updates the one of that name. Before v0.0.43 the API
+// SetReservation creates the reservation, or updates an existing one with its name. Before v0.0.43 the API
 // cannot do that, and Scontrol does it.
 func (s *Cluster) SetReservation(ctx context.Context, r slurm.ReservationRequest) error {
 	words, err := scontrolReservationArgs(r)
@@ -241,7 +241,7 @@ func (s *Cluster) acquire(ctx context.Context, op string) (release func(), err e
 	}
 }
 
-// runScontrol runs scontrol, or returns the API's error if there is no Scontrol.
+// runScontrol runs scontrol, or returns the API's error if Scontrol is nil.
 func (s *Cluster) runScontrol(ctx context.Context, args []string, unsupported error) error {
 	if s.cfg.Scontrol == nil {
 		return unsupported

@@ -9,14 +9,14 @@ import (
 // applies it; slurmdbd does not read it.
 const AccountsFile = "slurmtide.accounts"
 
-// Accounts is what AccountsFile contains.
+// Accounts is the content of AccountsFile.
 type Accounts struct {
 	// Revision is a hash of the other fields.
 	Revision string `json:"revision"`
-	// DryRun says that nothing is changed, Prune that accounts and users that are not in the files are removed.
+	// DryRun changes nothing. Prune removes accounts and users that are not in the files.
 	DryRun bool `json:"dryRun,omitempty"`
 	Prune  bool `json:"prune,omitempty"`
-	// Removals names large removals that somebody has confirmed (v1beta1.AnnotationRemoveAccounts).
+	// Removals names the large removals that a user confirmed (v1beta1.AnnotationRemoveAccounts).
 	Removals []string `json:"removals,omitempty"`
 	// Files are texts in the format of "sacctmgr dump" by their names.
 	Files map[string]string `json:"files"`

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Effect is what a changed configuration needs before it is in force.
+// Effect is the action that a changed configuration needs before it is in force.
 type Effect int
 
 // The effects, the least first.
@@ -24,8 +24,8 @@ const (
 var restartNames = []string{"slurmctldhost", "slurmctldport", "slurmctldaddr", "slurmuser", "statesavelocation",
 	"authtype"}
 
-// CompareSlurmConf returns what it needs to apply a changed slurm.conf
-// (docs/development/slurm.md, "What a reconfigure applies", measured).
+// CompareSlurmConf returns the action that applies a changed slurm.conf (docs/development/slurm.md, "What a
+// reconfigure applies", measured).
 func CompareSlurmConf(old, changed string) Effect { return compareConf(old, changed, restartNames) }
 
 // slurmdbdRestartNames are the options of slurmdbd.conf, in lower case, that slurmdbd does not apply when
@@ -35,8 +35,8 @@ var slurmdbdRestartNames = []string{"authalttypes", "authaltparameters", "authin
 	"storagebackuphost", "storagehost", "storageloc", "storageparameters", "storagepass", "storageport", "storagetype",
 	"storageuser", "trackwckey", "tlstype", "tlsparameters"}
 
-// CompareSlurmdbdConf returns what it needs to apply a changed slurmdbd.conf: NeedsReconfigure is of a change
-// that SIGHUP applies (docs/development/slurm.md, "What SIGHUP applies to slurmdbd", measured).
+// CompareSlurmdbdConf returns the action that applies a changed slurmdbd.conf. NeedsReconfigure means that SIGHUP
+// applies the change (docs/development/slurm.md, "What SIGHUP applies to slurmdbd", measured).
 func CompareSlurmdbdConf(old, changed string) Effect {
 	return compareConf(old, changed, slurmdbdRestartNames)
 }
@@ -71,7 +71,7 @@ func effectiveSettings(text string) map[string]string {
 			}
 		}
 	}
-	if slices.ContainsFunc(settings, Setting.IsInclude) { // what it reads is not known here, so that every line counts
+	if slices.ContainsFunc(settings, Setting.IsInclude) { // the included lines are unknown here, so every line counts
 		for _, s := range settings {
 			out["include"] += s.Text + "\n"
 		}

@@ -13,24 +13,23 @@ type ClientConf struct {
 	ClusterName string
 	// SlurmUser is the user of slurmctld and slurmdbd. Only sacctmgr needs it, which lets this user do everything.
 	SlurmUser string
-	// Hosts are the values of SlurmctldHost, and Port is that of slurmctld.
+	// Hosts are the values of SlurmctldHost, and Port is slurmctld's port.
 	Hosts []string
 	Port  int32
-	// Accounting is the host of slurmdbd, and AccountingPort its port. Without a host there is no
-	// accounting.
+	// Accounting is the host of slurmdbd, and AccountingPort its port. An empty host means no accounting.
 	Accounting     string
 	AccountingPort int32
 	// UsesIPv6 is as in SlurmConf.
 	UsesIPv6 bool
-	// ServerText is text of the server's configuration, of which the client gets sharedOptions. ServerFiles are the files that
-	// it may include, by name.
+	// ServerText is text of the server's configuration. The client gets its sharedOptions. ServerFiles are the files that it
+	// may include, by name.
 	ServerText  string
 	ServerFiles map[string]string
 }
 
-// sharedOptions are the options of slurm.conf, in lower case, in which a client must agree with slurmctld, or that say how
-// long it waits (docs/development/slurm.md, "What a client needs of slurm.conf"). Daemons that have no slurm.conf of their own
-// get all options from slurmctld.
+// sharedOptions are the options of slurm.conf, in lower case, that a client must share with slurmctld, or that set how long it
+// waits (docs/development/slurm.md, "What a client needs of slurm.conf"). Daemons without their own slurm.conf get all options
+// from slurmctld.
 var sharedOptions = []string{"communicationparameters", "messagetimeout", "tcptimeout", "slurmctldtimeout", "hashplugin",
 	"tlstype", "tlsparameters", "accountingstoragehost", "accountingstorageport", "accountingstoragebackuphost"}
 
@@ -56,7 +55,7 @@ func sharedLines(files map[string]string, text string) (string, error) {
 	return out.String(), nil
 }
 
-// Render returns the text of the file. It fails if Slurm would not read a value as it is meant.
+// Render returns the text of the file. It returns an error if Slurm would read a value with another meaning.
 func (c ClientConf) Render() (string, error) {
 	ours := []assignment{{name: "ClusterName", value: c.ClusterName}}
 	if c.SlurmUser != "" {

@@ -13,8 +13,8 @@ var (
 	clientVariables = []string{"SLURM_BITSTR_LEN", "SLURM_CLUSTERS", "SLURM_TIME_FORMAT", "SLURM_TOPO_LEN"}
 )
 
-// CommandEnvironment returns the variables of an environment, such as SLURM_CONF=/etc/slurm/slurm.conf, with which Slurm's commands
-// print the same everywhere.
+// CommandEnvironment returns an environment with variables such as SLURM_CONF=/etc/slurm/slurm.conf, without the variables that
+// change the output of Slurm's commands.
 func CommandEnvironment(environment []string) []string {
 	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// ParseFiles parses a file and, in the place of each Include, the file of Dir that it names. An Include
-// that names no file of files, or a file that was included before, is returned as a setting.
+// ParseFiles parses a file. The settings of the included file of Dir replace each Include. An Include is returned as a setting
+// if files lacks its file, or the file was included before.
 func ParseFiles(files map[string]string, text string) []Setting {
 	return parseFiles(files, "", text, map[string]bool{})
 }
 
-// ResolveIncludes returns the lines of a file and, in the place of each Include, those that ParseFiles reads, without comments.
+// ResolveIncludes returns the lines of a file without comments. The lines that ParseFiles reads replace each Include.
 func ResolveIncludes(files map[string]string, text string) string {
 	var out strings.Builder
 	for _, s := range ParseFiles(files, text) {
@@ -59,8 +59,8 @@ func (s Setting) Place(file string) string {
 	return fmt.Sprintf("%s, line %d", file, s.Line)
 }
 
-// CheckIncludes returns an error that names the first Include that ParseFiles could not resolve with files, so that nobody
-// knows what it sets. The error calls the file that was parsed by the given name.
+// CheckIncludes returns an error that names the first Include that ParseFiles could not resolve with files, because its
+// settings are unknown. The error calls the parsed file by the given name.
 func CheckIncludes(settings []Setting, files map[string]string, file string) error {
 	for _, s := range settings {
 		if !s.IsInclude() {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// ParseNumber returns a number as Slurm reads it in slurm.conf and in the lines of nodes, and reports whether it is one: it may
-// be hexadecimal (0x10) or octal (010), k or K after it means 1024, and UNLIMITED and INFINITE are the largest 32-bit number.
-// Measured on 24.11 and 26.05 with MaxJobCount (docs/development/slurm.md, "What ends jobs").
+// ParseNumber returns a number as Slurm reads it in slurm.conf and in the lines of nodes, and reports whether the text is a
+// number. It may be hexadecimal (0x10) or octal (010). k or K after it means 1024. UNLIMITED and INFINITE are the largest
+// 32-bit number. Measured on 24.11 and 26.05 with MaxJobCount (docs/development/slurm.md, "What ends jobs").
 func ParseNumber(text string) (uint64, bool) {
 	if strings.EqualFold(text, "UNLIMITED") || strings.EqualFold(text, "INFINITE") {
 		return math.MaxUint32, true

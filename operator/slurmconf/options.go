@@ -55,7 +55,7 @@ func (o Options) Canonical() string {
 	return strings.Join(words, " ")
 }
 
-// canonicalName returns the name by which options are compared.
+// canonicalName returns the name that identifies an option in comparisons.
 func canonicalName(name string) string {
 	switch name = strings.ToLower(name); name {
 	case "features":
@@ -84,7 +84,7 @@ func (o Options) Value(name string) string {
 	return ""
 }
 
-// Number returns the value of an option that is a whole number (ParseNumber), and reports whether it is one.
+// Number returns the value of an option as a whole number (ParseNumber), and reports whether it is a number.
 func (o Options) Number(name string) (uint64, bool) { return ParseNumber(o.Value(name)) }
 
 // List returns the items of an option that is a list.

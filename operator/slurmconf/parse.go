@@ -36,8 +36,8 @@ func ParseOptions(line string) Options {
 	return o
 }
 
-// splitWords splits a line at white space. As in Slurm, a value in double quotes is one word if it ends in the line; a quote inside a word
-// and a single quote are characters like others.
+// splitWords splits a line at white space. As in Slurm, a value in double quotes is one word if the quotes end in the line; a quote
+// inside a word and a single quote are ordinary characters.
 func splitWords(line string) []string {
 	var words []string
 	for {

@@ -12,12 +12,12 @@ type Partition struct {
 	Name string
 	// State is UP, DOWN, DRAIN or INACTIVE.
 	State string
-	// options are those of the partition and of the DEFAULT lines before it, by their names in lower case.
+	// options are the options of the partition and of the preceding DEFAULT lines, by their names in lower case.
 	options map[string]string
 }
 
-// Value returns the value of an option of the partition, such as Nodes, which a PartitionName=DEFAULT line before it
-// may have set. It is empty if neither sets it.
+// Value returns the value of an option of the partition, such as Nodes, which a preceding PartitionName=DEFAULT line may have
+// set. It is empty if neither sets it.
 func (p Partition) Value(option string) string { return p.options[strings.ToLower(option)] }
 
 // Partitions returns the partitions of a slurm.conf, in its order. Of included files it knows nothing: see
@@ -37,8 +37,8 @@ func PartitionsOf(settings []Setting) []Partition {
 	return out
 }
 
-// partitionState returns the state that slurmctld reads from a value of State. It reads the beginning alone, such as DRAIN in
-// "drained", while scontrol refuses that. One that it does not know is returned as it is.
+// partitionState returns the state that slurmctld reads from a value of State. slurmctld compares only the beginning, such as
+// DRAIN in "drained", although scontrol refuses that. An unknown state is returned unchanged.
 func partitionState(value string) string {
 	value = strings.ToUpper(strings.Trim(value, `"`))
 	for _, state := range []string{"DOWN", "UP", "DRAIN", "INACTIVE"} {
@@ -52,16 +52,16 @@ func partitionState(value string) string {
 // defaultRecord is the name, in any case, of records whose options hold for those after it.
 const defaultRecord = "DEFAULT"
 
-// record is a line with a name of its own, such as that of a partition.
+// record is a line with its own name, such as a partition's.
 type record struct {
 	// kind is the first option, in lower case, and name its value.
 	kind, name string
-	// options are the others by their names in lower case, with those of the DEFAULT records before it.
+	// options are the other options by their names in lower case, including the options of the preceding DEFAULT records.
 	options map[string]string
 }
 
-// resolveRecords returns the records among settings. The options of a DEFAULT record are those of all DEFAULT
-// records of its kind up to it.
+// resolveRecords returns the records among settings. A DEFAULT record has the options of all DEFAULT records of its kind up
+// to it.
 func resolveRecords(settings []Setting) []record {
 	var out []record
 	defaults := map[string]map[string]string{}

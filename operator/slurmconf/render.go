@@ -11,9 +11,9 @@ import (
 // assignment is a line that the operator writes.
 type assignment struct {
 	name, value string
-	// options follow the value of a record. They are written as they are.
+	// options follow the value of a record. They are written unchanged.
 	options string
-	// followsTheirs has the line follow the user's line of that name, if there is one. Slurm takes the last one.
+	// followsTheirs writes the line after the user's line with its name, if any. Slurm takes the last one.
 	followsTheirs bool
 }
 
@@ -33,8 +33,7 @@ func (a assignment) line() (string, error) {
 	return a.name + "=" + value + " " + a.options, nil
 }
 
-// quoteValue returns a value as it is written: in quotes if it contains space, its hashes and
-// backslashes escaped.
+// quoteValue returns a value as it is written: in quotes if it contains space, with escaped hashes and backslashes.
 func quoteValue(value string) (string, error) {
 	switch {
 	case value == "":
@@ -64,14 +63,14 @@ func checkOneLine(text string) error {
 
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-// lists are the options, in lower case, whose value is a list to which the operator and the user both
-// contribute. Slurm would take the last line alone.
+// lists are the options, in lower case, whose value is a list from both the operator and the user. Slurm would take only the last
+// line.
 var lists = map[string]bool{
 	"authaltparameters": true, "authalttypes": true, "authinfo": true, "prologflags": true, "reconfigflags": true,
 	"slurmctldparameters": true,
 }
 
-// userText is what the user adds to a file.
+// userText is the text that the user adds to a file.
 type userText struct {
 	// extra is the text, and files are the files that it may include, by name.
 	extra string
@@ -80,8 +79,8 @@ type userText struct {
 	reserved []string
 }
 
-// settings returns the settings of the text and of what it includes, by their keys. It fails if nobody would know
-// what the text sets, or if it sets what the operator's objects depend on.
+// settings returns the settings of the text and of its included files, by their keys. It returns an error if the
+// settings cannot be determined, or if the text sets what the operator's objects depend on.
 func (u userText) settings(ours []assignment) (map[string]Setting, error) {
 	if strings.Contains(u.extra, "\x00") {
 		return nil, fmt.Errorf("extraConf must not contain a NUL character: Slurm ignores the rest of such a line")
@@ -113,7 +112,7 @@ func (u userText) settings(ours []assignment) (map[string]Setting, error) {
 var logOptions = []string{"slurmctldlogfile", "slurmschedlogfile", "logfile"}
 
 // writesLog reports whether an option, in lower case, names a file that slurmctld or slurmdbd writes with these settings. JobCompLoc
-// names one with jobcomp/filetxt alone: with others it is a script, a file that slurmctld reads, or a database.
+// does so only with jobcomp/filetxt: otherwise it is a script, a file that slurmctld reads, or a database.
 func writesLog(option string, settings []Setting) bool {
 	if option != "jobcomploc" {
 		return slices.Contains(logOptions, option)
@@ -127,7 +126,7 @@ func writesLog(option string, settings []Setting) bool {
 	return strings.HasSuffix(strings.ToLower(jobCompType), "filetxt")
 }
 
-// isOwnFile reports whether a path may be that of a file of the configuration of slurmctld or slurmdbd, of its state or its process.
+// isOwnFile reports whether slurmctld or slurmdbd may use a path for its configuration, its state or its process.
 func isOwnFile(path string) bool {
 	path = filepath.Clean(path)
 	if rest, isVarRun := strings.CutPrefix(path, "/var/run/"); isVarRun { // a link
@@ -138,8 +137,8 @@ func isOwnFile(path string) bool {
 	return isIn(Dir) || isIn(RunDir) || isIn(SlurmdbdRunDir) || isIn("/proc") || isIn(StateDir) && !isLog
 }
 
-// renderFile returns the lines of the operator, the user's text as it is and, at the end, the lists
-// of both. Where the user's text sets an option or a record, ours is left out.
+// renderFile returns the lines of the operator, the user's unchanged text and, at the end, the lists of both. Where the user's text
+// sets an option or a record, ours is left out.
 func renderFile(ours []assignment, user userText) (string, error) {
 	theirs, err := user.settings(ours)
 	if err != nil {

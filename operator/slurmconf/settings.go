@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Setting is one line of a configuration file such as slurm.conf: an option, a record such as that
-// of a partition, or an Include.
+// Setting is one line of a configuration file such as slurm.conf: an option, a record such as a partition's,
+// or an Include.
 type Setting struct {
 	// Name is the name of the line's first option as written, or Include.
 	Name string
@@ -14,7 +14,7 @@ type Setting struct {
 	Value string
 	// Text is the line without comment, surrounding space and continuations.
 	Text string
-	// Line is the number of the line, from 1. Of a continued line it is that of the first part.
+	// Line is the number of the line, from 1. For a continued line it is the number of the first part.
 	Line int
 	// File is the name of the included file with the line (ParseFiles), or empty for the file itself.
 	File string
@@ -24,14 +24,14 @@ type Setting struct {
 type Field struct{ Name, Value string }
 
 // ParseSettings parses the text of a configuration file as Slurm does. Comments and empty lines have no
-// setting. A line that Slurm would refuse is returned with what can be read of it.
+// setting. If Slurm would refuse a line, its readable part is returned.
 //
 // A backslash escapes the next character. A hash begins a comment even in quotes, unless it is
 // escaped; a backslash at the end of a line joins it with the next one, also before space or a comment.
 // The operators +=, -=, *= and /= mean = (docs/development/slurm.md, measured).
 func ParseSettings(text string) []Setting {
 	var out []Setting
-	begun := 0 // the line in which the current one began, or 0
+	begun := 0 // the first line of the current one, or 0
 	var joined strings.Builder
 	number := 0
 	flush := func() {
@@ -114,7 +114,7 @@ func parseSetting(line string) (Setting, bool) {
 	return s, true
 }
 
-// cutInclude returns the word and the file of an Include, and reports whether the line is one.
+// cutInclude returns the word and the file of an Include, and reports whether the line is an Include.
 func cutInclude(line string) (word, file string, ok bool) {
 	const include = "include"
 	if len(line) <= len(include) || !strings.EqualFold(line[:len(include)], include) ||
@@ -132,7 +132,7 @@ func cutInclude(line string) (word, file string, ok bool) {
 var fieldPattern = regexp.MustCompilePOSIX(
 	`^[ \t\v\f\r]*([[:alnum:]_.]+)[ \t\v\f\r]*[-*+/]?=[ \t\v\f\r]*("[^"]*"|[^ \t\v\f\r]+)([ \t\v\f\r]|$)`)
 
-// cutField cuts the first option off a line without escapes, and reports whether there is one.
+// cutField cuts the first option off a line without escapes, and reports whether the line has one.
 func cutField(line string) (field Field, rest string, ok bool) {
 	m := fieldPattern.FindStringSubmatchIndex(line)
 	if m == nil {

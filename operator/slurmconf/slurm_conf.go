@@ -9,37 +9,36 @@ import (
 
 // Paths in the pods of a cluster.
 const (
-	// Dir contains slurm.conf, what it refers to, and the keys.
+	// Dir contains slurm.conf, the files that it refers to, and the keys.
 	Dir = "/etc/slurm"
 	// StateDir is slurmctld's StateSaveLocation.
 	StateDir = "/var/spool/slurmctld"
 	// RevisionFile is the file beside slurm.conf that names the revision of the configuration.
 	RevisionFile = "slurmtide.revision"
-	// ForcedRevisionFile names the revision that is to be applied although it ends jobs (package configagent/inuse). It is
-	// not part of the configuration, nor of its revision.
+	// ForcedRevisionFile names the revision to apply although it ends jobs (package configagent/inuse). It is neither part of
+	// the configuration nor of its revision.
 	ForcedRevisionFile = "slurmtide.forced-revision"
-	// StateFile is there once slurmctld has a state: the first line names the place, the others say what to do if the state is
-	// missing there. It is not part of the configuration, nor of its revision.
+	// StateFile exists once slurmctld has a state: the first line names the place, the others contain the remedy for a state
+	// that is missing there. It is neither part of the configuration nor of its revision.
 	StateFile = "slurmtide.state"
 	// RegisterAgainFile is the file beside slurmd's keys with the time of the last request to register again.
 	RegisterAgainFile = "register-again"
-	// KeySetFile is the file beside slurm.jwks with the ids of the keys in it (package operator/rotation/plan).
-	// Without slurm.jwks there is none.
+	// KeySetFile is the file beside slurm.jwks with the ids of the keys in it (package operator/rotation/plan). It exists only
+	// with slurm.jwks.
 	KeySetFile = "slurmtide.keys"
-	// RotatedJWTKeyFile takes the place of JWTKeyFile once that key has been rotated, and the keys of BridgeJWKSFile are added
-	// to JWKSFile. JWTKeysFile has their ids (package operator/rotation/plan). Before the first rotation there is none.
+	// RotatedJWTKeyFile replaces JWTKeyFile once that key has been rotated. The keys of BridgeJWKSFile are added to JWKSFile.
+	// JWTKeysFile has their ids (package operator/rotation/plan). None of these files exists before the first rotation.
 	RotatedJWTKeyFile = "jwt_hs256.rotated.key"
 	BridgeJWKSFile    = "jwks.bridge.json"
 	JWTKeysFile       = "slurmtide.jwt-keys"
-	// RunDir has slurmctld's sack socket, by which commands in its container authenticate, and its pid
-	// file.
+	// RunDir has slurmctld's pid file and its sack socket, which authenticates commands in its container.
 	RunDir = "/run/slurmctld"
 	// JWTKeyFile and JWKSFile are the keys of auth/jwt.
 	JWTKeyFile = "jwt_hs256.key"
 	JWKSFile   = "jwks.json"
 )
 
-// jwtParameters names the keys of auth/jwt. There is always a key set, to which a rotation adds keys (package configagent).
+// jwtParameters names the keys of auth/jwt. It always names a key set, where a rotation adds keys (package configagent).
 const jwtParameters = "jwt_key=" + Dir + "/" + JWTKeyFile + ",jwks=" + Dir + "/" + JWKSFile
 
 // enablesIPv6 is the line of slurm.conf and slurmdbd.conf for UsesIPv6.
@@ -56,28 +55,27 @@ type SlurmConf struct {
 	// Address is the name at which clients find the active slurmctld. If it is empty, they try the
 	// addresses of the hosts.
 	Address string
-	// Port is that of slurmctld, SlurmdPort that of the slurmds.
+	// Port is slurmctld's port, SlurmdPort the port of the slurmds.
 	Port, SlurmdPort int32
-	// Accounting is the host of slurmdbd, and AccountingPort its port. Without a host there is no
-	// accounting.
+	// Accounting is the host of slurmdbd, and AccountingPort its port. An empty host means no accounting.
 	Accounting     string
 	AccountingPort int32
 	// UsesIPv6 makes Slurm's programs look for addresses of IPv6 too, which they do not by default (slurm.conf(5),
 	// CommunicationParameters). What the user sets counts.
 	UsesIPv6 bool
-	// HasMetrics says that slurmctld serves metrics. Slurm 24.11 does not know the option.
+	// HasMetrics makes slurmctld serve metrics. Slurm 24.11 does not know the option.
 	HasMetrics bool
 	// MaxNodeCount is how many Slurm nodes there may be, 0 for as many as slurm.conf lists.
 	MaxNodeCount uint64
-	// Prologs, Epilogs, ControllerPrologs and ControllerEpilogs are the names of scripts in Dir. Those
-	// of slurmd have no folder, so that configless hands them out.
+	// Prologs, Epilogs, ControllerPrologs and ControllerEpilogs are the names of scripts in Dir. slurmd's scripts are written
+	// without a folder, so that configless hands them out.
 	Prologs, Epilogs, ControllerPrologs, ControllerEpilogs []string
 	// NodeSets are the NodeSets of the cluster.
 	NodeSets []NodeSet
 	// KnownGRES are the kinds of GRES in force. They stay unless the user lists others, so that the
 	// configuration does not wait for jobs with them.
 	KnownGRES []string
-	// AccountedTRES are those of the slurm.conf before, which stay.
+	// AccountedTRES are the TRES of the previous slurm.conf, which stay.
 	AccountedTRES []string
 	// Extra is the user's text, and ExtraFiles are the files that it may include, by their names in Dir.
 	Extra      string
@@ -88,19 +86,18 @@ type SlurmConf struct {
 type NodeSet struct {
 	// Name is the name of the NodeSet, the feature of its Slurm nodes and the name of its partition.
 	Name string
-	// HasPartition says that it has a partition of its own, with these options.
+	// HasPartition is true if the NodeSet has its own partition, with these options.
 	HasPartition     bool
 	PartitionOptions string
 	// GRES are the generic resources of its Slurm nodes, such as "gpu:h100:4"; empty for none.
 	GRES string
-	// HasSSH says that users can log in to its workers.
+	// HasSSH is true if users can log in to its workers.
 	HasSSH bool
 }
 
-// Render returns the text of the file. The operator's lines come first, then the user's as they are,
-// then the lists to which both contribute. What the user's lines set, ours do not. It fails if Slurm
-// would not read a value as it is meant, or if the user's lines contradict what the objects of the
-// operator depend on.
+// Render returns the text of the file. The operator's lines come first, then the user's lines unchanged, then the lists from
+// both. The user's options replace ours. It returns an error if Slurm would read a value with another meaning, or if the
+// user's lines contradict what the operator's objects depend on.
 func (c SlurmConf) Render() (string, error) {
 	ours := c.commonAssignments()
 	for _, scripts := range []struct {
@@ -173,7 +170,7 @@ func (c SlurmConf) commonAssignments() []assignment {
 		set(enablesIPv6.name, enablesIPv6.value)
 	}
 	if len(c.NodeSets) > 0 {
-		// Without one, slurmctld refuses scontrol reboot. The operator replaces the worker's pod instead.
+		// Without a RebootProgram, slurmctld refuses scontrol reboot. The operator replaces the worker's pod instead.
 		set("RebootProgram", "/bin/true")
 	}
 	if c.HasMetrics {

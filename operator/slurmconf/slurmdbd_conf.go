@@ -21,12 +21,12 @@ const SlurmdbdPidFile = SlurmdbdRunDir + "/slurmdbd.pid"
 type SlurmdbdConf struct {
 	// Host is the name of the host on which slurmdbd runs.
 	Host string
-	// Port is that of slurmdbd.
+	// Port is slurmdbd's port.
 	Port int32
 	// StorageHost and StoragePort are the address of the database server.
 	StorageHost string
 	StoragePort int32
-	// Database and User are those of the database. Without a user Slurm takes its own.
+	// Database and User are the name and the user of the database. Without a user Slurm takes its own.
 	Database, User string
 	// UsesIPv6 is as in SlurmConf.
 	UsesIPv6 bool

@@ -15,8 +15,8 @@ var tresPattern = regexp.MustCompile(`(?i)\b(?:gres|license|bb|fs|ic)/[A-Za-z0-9
 // weightsPattern matches the weights of TRES in the line of a partition.
 var weightsPattern = regexp.MustCompile(`(?i)\bTRESBillingWeights[ \t]*[-+*/]?=[ \t]*(?:"[^"]*"|[^ \t]+)`)
 
-// ReplaceTRES returns the line of AccountingStorageTRES, or of weights of TRES, with each TRES that slurmdbd makes replaced. Other
-// lines it returns as they are.
+// ReplaceTRES returns the line of AccountingStorageTRES, or of weights of TRES, with each TRES that slurmdbd makes replaced. It returns
+// other lines unchanged.
 func (s Setting) ReplaceTRES(replace func(name string) string) string {
 	switch strings.ToLower(s.Name) {
 	case "accountingstoragetres", "priorityweighttres":
@@ -36,7 +36,7 @@ var gresItem = regexp.MustCompile(`^([A-Za-z0-9_.-]+)(?::([A-Za-z0-9_.-]+))??(?:
 // sockets matches the sockets of an item of Gres, whose list has commas, too.
 var sockets = regexp.MustCompile(`\([^)]*\)`)
 
-// GresFile is the file beside slurm.conf that tells slurmd how to find generic resources.
+// GresFile is the file beside slurm.conf that defines how slurmd finds generic resources.
 const GresFile = "gres.conf"
 
 // GRESKinds returns the kinds of generic resources in the value of Gres, sorted.
@@ -104,11 +104,11 @@ func AccountedTRES(settings []Setting) []string {
 	return out
 }
 
-// gresAssignments returns the GRES that slurmctld must know for the NodeSets, and those that are accounted. theirs are the settings of
-// the user. Kinds that their GresTypes lacks are added to it. Their AccountingStorageTRES replaces ours, which also has
-// what weights name: slurmctld does not start with weights of TRES that are not accounted. Ours loses none of those that it had:
-// slurmctld forgets what was used of a TRES that it does not account any more, for good. Nor does our GresTypes lose a kind: jobs that ask
-// for it would hold the configuration, and nothing comes of a kind that no node has.
+// gresAssignments returns the GRES that slurmctld must know for the NodeSets, and the accounted TRES. theirs are the settings of the
+// user. Kinds that their GresTypes lacks are added to it. Their AccountingStorageTRES replaces ours. Ours also names the TRES in
+// weights: slurmctld does not start with weights of TRES that are not accounted. Ours keeps every earlier TRES: slurmctld loses the
+// usage of a TRES for good when it stops accounting it. Our GresTypes also keeps every kind: jobs that request it would hold the
+// configuration, and a kind without nodes has no effect.
 func (c SlurmConf) gresAssignments(theirs []Setting) []assignment {
 	var out []assignment
 	var kinds, tres []string

@@ -17,8 +17,8 @@ import (
 //go:embed files/sssd-daemon.sh
 var daemonSSSDScript string
 
-// sssdScriptOfDaemons is SSSDScript for a Secret that may be missing: the kubelet takes the file away when somebody deletes the Secret, and
-// SSSD goes on with the configuration that it has. Login pods and workers keep the file, and their templates the script.
+// sssdScriptOfDaemons is SSSDScript for a Secret that may be missing: the kubelet removes the file when the Secret is deleted, and SSSD
+// continues with its last configuration. Login pods and workers keep the file, and their templates the script.
 var sssdScriptOfDaemons = strings.Replace(SSSDScript, "if ! cmp -s", "if [ -s "+sssdSecretDir+"/sssd.conf ] && ! cmp -s", 1)
 
 const (
@@ -55,8 +55,8 @@ func directoryMounts() []corev1.VolumeMount {
 		{Name: volumeNSSwitch, MountPath: "/etc/" + nsswitchFile, SubPath: nsswitchFile, ReadOnly: true}}
 }
 
-// AddDirectoryToAgent lets slurm-agent know the users that AddDaemonSSSD gives to slurmctld, so that no revision is applied while those of
-// reservations are away.
+// AddDirectoryToAgent lets slurm-agent find the users that AddDaemonSSSD gives to slurmctld, so that no revision is applied while the
+// users of reservations cannot be found.
 func AddDirectoryToAgent(spec *corev1.PodSpec) {
 	for i := range spec.InitContainers {
 		if c := &spec.InitContainers[i]; c.Name == podspec.ContainerReconfigure {
@@ -80,8 +80,8 @@ func daemonSSSDContainer() corev1.Container {
 	return out
 }
 
-// nsswitchVolume returns the volume with nsswitch.conf, which is an annotation of the pod, so that a pod needs no
-// other object and keeps the file of its template.
+// nsswitchVolume returns the volume with nsswitch.conf. The file is an annotation of the pod, so that a pod needs no other object and
+// keeps the file of its template.
 func nsswitchVolume() corev1.Volume {
 	file := corev1.DownwardAPIVolumeFile{Path: nsswitchFile, FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1",
 		FieldPath: "metadata.annotations['" + v1beta1.AnnotationNSSwitch + "']"}}

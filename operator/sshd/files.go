@@ -6,7 +6,7 @@ import (
 )
 
 var (
-	// NSSwitch is nsswitch.conf: users of the image, then those of SSSD.
+	// NSSwitch is nsswitch.conf: users of the image, then users from SSSD.
 	//
 	//go:embed files/nsswitch.conf
 	NSSwitch string
@@ -30,8 +30,8 @@ const pamAccounts = "account  sufficient pam_localuser.so\n" +
 // LoginPAM returns PAM's file of sshd in login pods, which lets in every user.
 func LoginPAM() string { return pamSSHD }
 
-// WorkerPAM returns PAM's file of sshd in a worker, which lets in users with a job on the worker, and root. The
-// options are those of pam_slurm_adopt. The module comes last, since it moves the session into the job.
+// WorkerPAM returns sshd's PAM file for a worker. It lets in root, and users with a job on the worker. The options
+// apply to pam_slurm_adopt. The module comes last, since it moves the session into the job.
 func WorkerPAM(options ...string) string {
 	adopting := strings.Replace(pamAccounts, "sufficient", "[success=1 default=ignore]", 1) +
 		strings.Join(append([]string{"account  required  pam_slurm_adopt.so"}, options...), " ") + "\n"

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// hostKeyFiles are the keys of the Secret with the host keys, in the order in which sshd offers them.
+// hostKeyFiles are the keys of the Secret with the host keys, in sshd's order of offers.
 var hostKeyFiles = [...]string{"ssh_host_ed25519_key", "ssh_host_ecdsa_key", "ssh_host_rsa_key"}
 
 // rsaBits is the size of the host key for old clients, as ssh-keygen -A makes it.

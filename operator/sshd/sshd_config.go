@@ -11,7 +11,7 @@ type Option struct{ Name, Value string }
 
 // Config is an sshd_config (sshd_config(5)).
 type Config struct {
-	// AuthorizedKeys are files besides those of the users, with sshd's tokens.
+	// AuthorizedKeys are files besides the users' own, with sshd's tokens.
 	AuthorizedKeys string
 	// More are further lines of ours.
 	More []Option
@@ -50,8 +50,8 @@ var newOptions = []Option{
 	{"PerSourcePenalties", "no"},
 }
 
-// Render returns the text: our lines, then the user's as they are. sshd takes the first line of an option, so ours
-// is left out where the user sets it for all connections.
+// Render returns the text: our lines, then the user's lines unchanged. sshd takes the first line of an option, so ours is
+// left out where the user sets it for all connections.
 func (c Config) Render() (string, error) {
 	if strings.Contains(c.Extra, "\x00") {
 		return "", fmt.Errorf("%s must not contain a NUL character", c.Field)

@@ -24,10 +24,10 @@ const (
 // SSSDSocket exists when SSSD answers.
 const SSSDSocket = sssDir + "/pipes/nss"
 
-// SSSDContainer returns a sidecar that runs SSSD by a command which runs SSSDScript. It answers the other
-// containers at sockets in SSSFolderMount or SSSMounts. When the Secret with sssd.conf changes, SSSD starts again, which
-// ends no session. The container goes on, since a pod whose sidecar starts again is not ready, and leaves first when
-// Kubernetes removes some. The mounts come first; one of them must be /tmp.
+// SSSDContainer returns a sidecar that runs SSSD with a command that runs SSSDScript. It serves the other containers at
+// sockets in SSSFolderMount or SSSMounts. When the Secret with sssd.conf changes, only SSSD restarts, which ends no
+// session. The container keeps running: a pod whose sidecar restarts is not ready, and Kubernetes would remove it first.
+// mounts come first; one of them must be /tmp.
 func SSSDContainer(command []string, mounts ...corev1.VolumeMount) corev1.Container {
 	return corev1.Container{
 		Name:          ContainerSSSD,
@@ -64,8 +64,8 @@ func SSSMounts() []corev1.VolumeMount {
 	return out
 }
 
-// RootContext returns the security context of a container that runs as root with some capabilities alone, all
-// of which the pod security standard "baseline" allows.
+// RootContext returns the security context of a container that runs as root with only the given capabilities. The pod
+// security standard "baseline" must allow them.
 func RootContext(capabilities ...corev1.Capability) *corev1.SecurityContext {
 	out := podspec.RestrictedContext()
 	out.Capabilities.Add = capabilities

@@ -11,9 +11,9 @@ import (
 // lingerTime is how long a client may take to close a connection that the server has closed.
 const lingerTime = 5 * time.Second
 
-// exchange passes bytes in both directions until the server has ended the connection, or nothing has passed for the
-// time idle. The end of what a client sends is passed on, so that its last answer still arrives. The caller closes
-// both connections.
+// exchange passes bytes in both directions until the server ends the connection, or nothing has passed for the time
+// idle. It passes on the end of the client's data, so that the client's last response still arrives. The caller
+// closes both connections.
 func exchange(client *tls.Conn, server *net.UnixConn, idle time.Duration) {
 	expired := time.AfterFunc(idle, func() {
 		_ = server.Close()

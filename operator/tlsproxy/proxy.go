@@ -123,7 +123,7 @@ func (p *Proxy) dial(ctx context.Context) (*net.UnixConn, error) {
 	return server, nil
 }
 
-// refusePlain tells a client that sent a request without TLS what is wrong.
+// refusePlain answers a request without TLS with an explanation.
 func refusePlain(err error) {
 	var record tls.RecordHeaderError
 	if !errors.As(err, &record) || record.Conn == nil || !isRequest(record.RecordHeader[:]) {

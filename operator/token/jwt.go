@@ -17,7 +17,7 @@ type tokenClaims struct {
 	User string `json:"sun"`
 }
 
-// tokenGrant is what a token grants.
+// tokenGrant is the content of a token.
 type tokenGrant struct {
 	user     string
 	lifetime time.Duration // whole seconds

@@ -18,7 +18,7 @@ import (
 const (
 	// ReasonSecretNotOwned (False): the Secret exists and the Token does not own it.
 	ReasonSecretNotOwned = "SecretNotOwned"
-	// ReasonSecretReserved (False): the Secret is one with keys, of the operator or of another object.
+	// ReasonSecretReserved (False): the Secret has keys of the operator or of another object.
 	ReasonSecretReserved = "SecretReserved"
 	// ReasonExpired (False): the token has expired, and refresh is false.
 	ReasonExpired = "Expired"
@@ -38,14 +38,14 @@ type observation struct {
 	secret *corev1.Secret
 	// keyUser is the field of an object in the namespace that reads a key from the Secret, empty for none.
 	keyUser string
-	// key signs the tokens. missingKey and invalidKey are the reasons why there is none, in words.
+	// key signs the tokens. missingKey and invalidKey are the reasons for a missing or invalid key, in words.
 	key                    signing.Key
 	missingKey, invalidKey string
 	// forbidden is the reason why the Secret or the key cannot be read or written, in words.
 	forbidden string
 }
 
-// secretAction is what to do with the Secret.
+// secretAction is the change to the Secret.
 type secretAction int
 
 const (
@@ -56,7 +56,7 @@ const (
 	replaceSecret
 )
 
-// actions is what the plan decided.
+// actions are the plan's decisions.
 type actions struct {
 	secretAction secretAction
 	secret       *corev1.Secret
@@ -143,8 +143,8 @@ func (s observation) reservedFor() string {
 	return ""
 }
 
-// isKept reports whether the Secret's token stays, and when it was issued. One that is issued once ends for good, also
-// when the key changes afterwards.
+// isKept reports whether the Secret's token stays, and when it was issued. A token that is issued only once ends for
+// good, even if the key changes afterwards.
 func (s observation) isKept(now time.Time, g tokenGrant) (time.Time, bool) {
 	if s.secret == nil {
 		return time.Time{}, false
@@ -175,7 +175,7 @@ func (s observation) keepToken(now time.Time, g tokenGrant, at time.Time) action
 	return out
 }
 
-// hasServers reports whether the Secret says to which servers its token may be sent, if the Token does.
+// hasServers reports whether the Secret lists the servers that its token may be sent to, if the Token lists them.
 func (s observation) hasServers() bool {
 	servers, limited := s.token.Annotations[v1beta1.AnnotationSlurmToken]
 	return !limited || s.secret.Annotations[v1beta1.AnnotationSlurmToken] == servers

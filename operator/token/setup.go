@@ -37,7 +37,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, guard kube.Guard) error 
 	return nil
 }
 
-// rotationStep returns how far the rotation of a Controller's key of auth/jwt is, empty if there was none.
+// rotationStep returns the progress of a rotation of the Controller's auth/jwt key, or an empty string.
 func rotationStep(object client.Object) string {
 	c, ok := object.(*v1beta1.Controller)
 	if !ok {

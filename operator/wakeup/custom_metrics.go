@@ -82,8 +82,7 @@ func decodeMetric(body []byte, name string) (int64, time.Time, error) {
 	return n, item.Timestamp.Time, nil
 }
 
-// explainError returns a short reason why there is no number. The text does not change between
-// attempts.
+// explainError returns a short reason for a missing number. The text does not change between attempts.
 func explainError(err error) string {
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):

@@ -17,8 +17,8 @@ import (
 // decides. If the zero is older than the process, and the HPA was deleted before the process started, the
 // condition WakeUp decides, which the previous leader wrote.
 
-// isZeroOfDeletedHPA reports whether the NodeSet has an unclaimed zero that counts as that of an HPA which
-// was deleted.
+// isZeroOfDeletedHPA reports whether the NodeSet has an unclaimed zero that counts as the zero of a deleted
+// HPA.
 func (s observation) isZeroOfDeletedHPA() bool {
 	if owner := s.history.zeroOwner; owner != "" {
 		return s.hasUnclaimedZero() && !slices.ContainsFunc(s.hpas, func(hpa autoscalingv2.HorizontalPodAutoscaler) bool {
@@ -30,12 +30,12 @@ func (s observation) isZeroOfDeletedHPA() bool {
 	}
 	hpa := &s.hpas[0]
 	return scaling.IsAsleep(hpa) &&
-		hpa.Status.LastScaleTime == nil && // one that has scaled the NodeSet would know its own zero
+		hpa.Status.LastScaleTime == nil && // an HPA that scaled the NodeSet would know its own zero
 		scaling.MinReplicas(hpa) == 0 // otherwise the deleted one could hardly scale to zero
 }
 
-// mayBeZeroOfDeletedHPA reports whether the NodeSet has an unclaimed zero that neither a leader nor this
-// process has seen begin, and the HPA that scaled the NodeSet before was deleted unseen.
+// mayBeZeroOfDeletedHPA reports whether the NodeSet has an unclaimed zero whose begin neither a leader nor
+// this process has seen, while the HPA that scaled the NodeSet before was deleted unseen.
 func (s observation) mayBeZeroOfDeletedHPA() bool {
 	c := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionWakeUp)
 	if c == nil || !s.hasUnclaimedZero() || s.history.hadReplicas {
@@ -54,8 +54,8 @@ func (s observation) hasUnclaimedZero() bool {
 	return scaling.SpecReplicas(s.nodeSet) == 0 && zeroOriginOf(s.nodeSet.ManagedFields) == zeroByHand
 }
 
-// hasSeenHPAOfCondition reports whether this process has seen the HPA for which the condition WakeUp was
-// written. Later HPAs were created after the condition was written.
+// hasSeenHPAOfCondition reports whether this process has seen the HPA that the condition WakeUp was written
+// for. Later HPAs were created after the condition was written.
 func (s observation) hasSeenHPAOfCondition() bool {
 	written := lastConditionWrite(s.nodeSet.ManagedFields)
 	existed := func(created time.Time) bool { return !created.After(written) }

@@ -1,12 +1,10 @@
 // Package wakeup wakes NodeSets at zero replicas that their HorizontalPodAutoscaler does not wake,
 // and scales idle NodeSets to zero where an HPA cannot.
 //
-// Since Kubernetes 1.36, an HPA computes metrics for a target at zero only if it scaled the target
-// to zero itself (condition ScaledToZero). It never wakes a NodeSet that was created at zero, that a
-// manifest set to zero, or whose HPA was deleted and created again. Without the feature gate
-// HPAScaleToZero (off by default before 1.37), it wakes no target at zero. The reconciler sets
-// spec.replicas of such a NodeSet to what its jobs require, and leaves the rest to the HPA, which is
-// then awake:
+// Since Kubernetes 1.36, an HPA computes metrics for a target at zero only if it scaled the target to zero itself (condition
+// ScaledToZero). It never wakes a NodeSet that was created at zero, that a manifest set to zero, or whose HPA was deleted and
+// recreated. Without the feature gate HPAScaleToZero (off by default before 1.37), it wakes no target at zero. The reconciler sets
+// spec.replicas of such a NodeSet to the number of nodes that its jobs require. The HPA is then awake and does the rest:
 //
 //	                HPA, or idle for zero-after
 //	   ┌────────────────────────────────────────────────┐
@@ -16,13 +14,12 @@
 //	   ├────── asleep, demand: we ──────────────────────┤
 //	   └────── asleep, paused by hand: only by hand ────┘
 //
-// The managed fields show who set a NodeSet to zero. A zero that was set through the scale
-// subresource (kubectl scale) is a pause, and lasts until somebody raises it. A zero that was written
-// with the object (Helm, GitOps, kubectl apply, kubectl edit) is the initial size and no pause. HPAs
-// use the scale subresource too: while an HPA reports that the zero is its own, the reconciler
-// claims the zero by applying it again as FieldManager, so that it does not count as a pause after
-// the HPA is deleted. If the HPA was deleted while no operator led, deleted_hpa.go decides who set the zero.
-// The annotations v1beta1.AnnotationWake and v1beta1.AnnotationZeroAfter override this.
+// The managed fields show who set a NodeSet to zero. A zero that was set through the scale subresource (kubectl scale) is a pause, and
+// lasts until the replicas are raised. A zero that was written with the object (Helm, GitOps, kubectl apply, kubectl edit) is the
+// initial size and not a pause. HPAs use the scale subresource too: while an HPA reports the zero as its own, the reconciler claims
+// the zero by applying it again as FieldManager, so that it does not count as a pause after the HPA is deleted. If the HPA was deleted
+// while no operator led, deleted_hpa.go decides who set the zero. The annotations v1beta1.AnnotationWake and
+// v1beta1.AnnotationZeroAfter override this.
 //
 // Invariants:
 //

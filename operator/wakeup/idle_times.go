@@ -10,8 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// idleTime is a period in which every reading showed no demand. The zero value means that there is
-// none.
+// idleTime is a period in which every reading showed no demand. The zero value is no period.
 type idleTime struct {
 	since time.Time
 	// last is the time of the last of these readings.

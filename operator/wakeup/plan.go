@@ -15,10 +15,9 @@ import (
 // NodeSet, so the desired replicas are ambiguous.
 const ReasonSeveralAutoscalers = "SeveralAutoscalers"
 
-// actions is what the plan decided.
+// actions are the plan's decisions.
 type actions struct {
-	// needsDemand: the decision depends on the demand, which must be read first. No other field
-	// is set.
+	// needsDemand means that the decision depends on the demand, which must be read first. No other field is set.
 	needsDemand bool
 	// replicas is the new value of spec.replicas; nil keeps it.
 	replicas *int32

@@ -23,7 +23,7 @@ type Config struct {
 	PollInterval time.Duration
 	// StaleAfter is the age from which demand counts as unknown.
 	StaleAfter time.Duration
-	// ScaleUpInterval is the pause between two readings for a NodeSet that is to be scaled up at once.
+	// ScaleUpInterval is the pause between two readings for a NodeSet that must be scaled up at once.
 	ScaleUpInterval time.Duration
 	// ReadTimeout is the longest that one reading of demand may take.
 	ReadTimeout time.Duration

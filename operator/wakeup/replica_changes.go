@@ -10,7 +10,7 @@ const maxPolicyPeriod = 30 * time.Minute
 
 // replicaChanges are the changes of spec.replicas that this process has seen, by whomever.
 type replicaChanges struct {
-	// since is when the NodeSet was first seen, and last what it had last.
+	// since is when the NodeSet was first seen, and last its last replicas.
 	since time.Time
 	last  int32
 	// all are in the order of their times.

@@ -22,8 +22,8 @@ import (
 // defaultTolerance is --horizontal-pod-autoscaler-tolerance of kube-controller-manager by default.
 const defaultTolerance = 0.1
 
-// planScaleUp raises the replicas if the HPA would, and returns otherwise with what still applies then: it looks again soon, and
-// the condition tells why the HPA's number cannot be known.
+// planScaleUp raises the replicas if the HPA would. Otherwise it returns otherwise with the parts that still apply: it looks again
+// soon, and the condition has the reason why the HPA's number is unknown.
 func (c Config) planScaleUp(now time.Time, s observation, otherwise actions) actions {
 	if otherwise.replicas != nil || otherwise.needsDemand {
 		return otherwise
@@ -67,10 +67,10 @@ func (c Config) lookSoon(a actions) actions {
 
 const notAtOnce = "; it is not scaled up at once: "
 
-// explainNoScaleUp makes the condition tell why the replicas are not raised at once, or nothing of it if why is empty.
+// explainNoScaleUp adds to the condition the reason why the replicas are not raised at once, or removes it if why is empty.
 func explainNoScaleUp(a actions, why string) actions {
 	if c := a.condition; c != nil {
-		message, _, _ := strings.Cut(c.message, notAtOnce) // it may be the one of the last condition
+		message, _, _ := strings.Cut(c.message, notAtOnce) // it may repeat the last condition's
 		a.condition = &wakeUpCondition{c.status, c.reason, message}
 		if why != "" {
 			a.condition.message += notAtOnce + why
@@ -181,5 +181,5 @@ func scaleUpLimit(now time.Time, hpa *autoscalingv2.HorizontalPodAutoscaler, cur
 	return limit, isKnown
 }
 
-// defaultPolicyPeriod is that of the default policies, and the sync period of HPAs by default.
+// defaultPolicyPeriod is the period of the default policies, and the default sync period of HPAs.
 const defaultPolicyPeriod = 15 * time.Second

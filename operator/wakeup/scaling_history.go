@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
-// scalingHistory is what this process has seen of a NodeSet's scaling since it started, as leader or not.
-// Deleted HPAs can no longer be asked.
+// scalingHistory is this process's record of a NodeSet's scaling since its start, as leader or not. Deleted
+// HPAs can no longer be read.
 type scalingHistory struct {
 	// zeroOwner is the HPA that reported the present zero as its own, empty for none.
 	zeroOwner types.UID

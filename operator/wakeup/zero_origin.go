@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// zeroOrigin says how the replicas of a NodeSet came to be zero.
+// zeroOrigin is the origin of a NodeSet's zero replicas.
 type zeroOrigin int
 
 const (
@@ -18,11 +18,11 @@ const (
 	zeroByAutoscaler
 )
 
-// zeroOriginOf determines the origin of a NodeSet's zero from its managed fields. The API server
-// makes the writer of another value the only owner of spec.replicas. But a zero that is written
-// through the scale subresource, by kubectl or by an HPA, has no owner, since Scale omits a zero;
-// nor has a later value that is written that way, until the object itself is written. Therefore we
-// claim the zeros of autoscalers. A claim ends with the next other value.
+// zeroOriginOf determines the origin of a NodeSet's zero from its managed fields. The API server makes the
+// writer of another value the only owner of spec.replicas. A zero that kubectl or an HPA writes through the
+// scale subresource has no owner, since Scale omits a zero. A later value written that way has no owner
+// either, until the object itself is written. Therefore we claim the zeros of autoscalers. A claim ends with
+// the next other value.
 func zeroOriginOf(entries []metav1.ManagedFieldsEntry) zeroOrigin {
 	var claimed, scaled, written bool
 	for _, e := range entries {

@@ -1,4 +1,4 @@
-// Package certificate checks the certificate with which a RestApi answers. It is pure.
+// Package certificate checks the serving certificate of a RestApi. It is pure.
 package certificate
 
 import (
@@ -16,9 +16,9 @@ import (
 // the certificate is not checked.
 type Files struct{ Cert, Key, CA []byte }
 
-// Check returns when the certificate ends. The error is *problem.Error, with a sentence of what to do, if clients that
-// connect to host at the time now would not accept it. It contains nothing of the key. secret and ca describe in
-// messages where the certificate and the CA certificates come from.
+// Check returns when the certificate ends. If clients that connect to host at the time now would refuse it, the error
+// is *problem.Error with the remedy. The error contains nothing of the key. secret and ca name, in messages, the
+// sources of the certificate and of the CA certificates.
 func Check(now time.Time, host string, files Files, secret, ca string) (end time.Time, err error) {
 	invalid := func(format string, args ...any) (time.Time, error) {
 		return time.Time{}, problem.New(v1beta1.ReasonInvalidCertificate, format, args...)

@@ -15,7 +15,7 @@ type Input struct {
 	Controller *v1beta1.Controller
 	// Includes are the files that spec.extraConf of the Controller may include, by name.
 	Includes map[string]string
-	// Accounting is where slurmdbd is. Without a host there is no accounting.
+	// Accounting is the address of slurmdbd. An empty host means no accounting.
 	Accounting refs.Address
 	// Image is the image of slurmrestd if the RestApi names none.
 	Image string
@@ -25,10 +25,10 @@ type Input struct {
 	UsesIPv6 bool
 }
 
-// port returns the port of the Service, which without TLS is that of slurmrestd.
+// port returns the port of the Service, which without TLS is slurmrestd's port.
 func (in Input) port() int32 { return refs.RestAPIPort(in.RestAPI) }
 
-// selector returns the labels by which the Service and the Deployment select slurmrestd's pods.
+// selector returns the labels with which the Service and the Deployment select slurmrestd's pods.
 func (in Input) selector() map[string]string {
 	return names.SlurmrestdSelector(in.RestAPI.Name)
 }

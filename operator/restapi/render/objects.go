@@ -109,8 +109,8 @@ func newDeployment(in Input, slurmConf string) (*appsv1.Deployment, error) {
 	return out, nil
 }
 
-// limitDrain keeps the pause before slurmrestd ends shorter than the grace period of the user, if there is one, as
-// Kubernetes demands.
+// limitDrain keeps the pause before slurmrestd ends shorter than the user's grace period, if set, as Kubernetes
+// requires.
 func limitDrain(slurmrestd *corev1.Container, gracePeriod *int64) {
 	if gracePeriod == nil || *gracePeriod > drainSeconds {
 		return
@@ -138,8 +138,8 @@ func (in Input) defaultTemplate() corev1.PodTemplateSpec {
 				{Name: "SLURM_JWT", Value: "daemon"},
 				// A pod without rights may not unshare namespaces, and is isolated already (slurmrestd(8)).
 				{Name: "SLURMRESTD_SECURITY", Value: "disable_unshare_sysv,disable_unshare_files"},
-				// An answer about all jobs is made of millions of small pieces, of which glibc's allocator
-				// gives the memory back late. An image without jemalloc says so and goes on.
+				// A response about all jobs consists of millions of small pieces, whose memory glibc's allocator
+				// returns late. In an image without jemalloc, the loader prints an error and continues.
 				{Name: "LD_PRELOAD", Value: "libjemalloc.so.2"},
 			},
 			Ports: []corev1.ContainerPort{{Name: ContainerSlurmrestd, ContainerPort: in.port(),

@@ -30,7 +30,7 @@ const (
 // hasTLS reports whether slurmrestd answers https.
 func (in Input) hasTLS() bool { return in.RestAPI.Spec.TLS != nil }
 
-// portName returns the name of the pods' port to which the Service leads.
+// portName returns the name of the pods' port behind the Service.
 func (in Input) portName() string {
 	if in.hasTLS() {
 		return PortHTTPS
@@ -38,8 +38,8 @@ func (in Input) portName() string {
 	return ContainerSlurmrestd
 }
 
-// listenAddress returns where slurmrestd listens. With TLS no network leads there. Without a host, Slurm takes the addresses
-// of IPv4 unless CommunicationParameters has EnableIPv6, and then those of the families that the pod has
+// listenAddress returns the address where slurmrestd listens. With TLS no network leads there. Without a host, Slurm uses
+// IPv4 addresses unless CommunicationParameters has EnableIPv6, and then addresses of the families that the pod has
 // (docs/development/slurm.md, "IPv6").
 func (in Input) listenAddress() string {
 	if in.hasTLS() {

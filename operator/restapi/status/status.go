@@ -18,8 +18,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// Of returns the status of a RestApi, from the last status, the Deployment of slurmrestd (nil if there
-// is none) and what keeps it from being as the RestApi wants it (nil if nothing does).
+// Of returns the next status of a RestApi from its last status and the Deployment of slurmrestd, which may be nil. The
+// last argument is the problem that prevents a change of the objects, or nil.
 func Of(now time.Time, r *v1beta1.RestApi, deployment *appsv1.Deployment, reported *problem.Error) v1beta1.RestApiStatus {
 	out := *r.Status.DeepCopy()
 	out.Selector = labels.SelectorFromSet(names.SlurmrestdSelector(r.Name)).String()

@@ -49,7 +49,7 @@ func Encode(set plan.KeySet, keys map[string][]byte) ([]byte, error) {
 	return json.Marshal(map[string]any{"keys": list})
 }
 
-// Check returns an error if slurm.jwks is not that of a set: a daemon ends with it, or has other keys than the set names
+// Check returns an error if slurm.jwks does not match a set: a daemon ends with it, or has other keys than the set names
 // (docs/development/slurm.md, "Several keys of auth/slurm").
 func Check(text []byte, set plan.KeySet) error {
 	keys, err := parseKeys(text)

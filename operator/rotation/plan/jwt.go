@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// JWTKeys are the keys of auth/jwt by their ids, and who uses which. The zero value stands for the user's key.
+// JWTKeys are the keys of auth/jwt by their ids, and their uses. The zero value stands for the user's key.
 //
 // slurmctld and slurmdbd take one key for HS256 at a time, and a key set for RS256 beside it (docs/development/slurm.md,
 // "Several keys of auth/jwt"). So tokens are signed with a key for RS256, the bridge, while the key for HS256 changes.
@@ -17,9 +17,9 @@ type JWTKeys struct {
 	Next string `json:"next,omitempty"`
 	// Bridge is the key for RS256 that daemons have beside it.
 	Bridge string `json:"bridge,omitempty"`
-	// SignsBridge says that tokens are signed with the bridge.
+	// SignsBridge is true if tokens are signed with the bridge.
 	SignsBridge bool `json:"signsBridge,omitempty"`
-	// SignedSince is when all tokens were first seen to be signed with the key with which they are to be signed.
+	// SignedSince is when all tokens were first seen to be signed with the desired key.
 	SignedSince time.Time `json:"signedSince,omitzero"`
 }
 
@@ -34,7 +34,7 @@ func (k JWTKeys) Loaded() string {
 	return k.HS256 + "," + k.Bridge
 }
 
-// Signer returns the id of the key with which tokens are to be signed.
+// Signer returns the id of the key that should sign tokens.
 func (k JWTKeys) Signer() string {
 	if k.SignsBridge {
 		return k.Bridge
@@ -56,21 +56,21 @@ func (k JWTKeys) Check() error {
 // TokenUser is a Token whose Secret has a token that is valid for now.
 type TokenUser struct {
 	Name string
-	// IsCurrent says that it is signed with the key with which tokens are to be signed.
+	// IsCurrent is true if the token is signed with the desired key.
 	IsCurrent bool
 }
 
-// JWTInput is what a step is decided from.
+// JWTInput is the input of a step.
 type JWTInput struct {
 	Now     time.Time
 	Written JWTKeys
-	// Requested says that a rotation is asked for that has not begun.
+	// Requested is true if a rotation is requested that has not begun.
 	Requested bool
 	// Daemons are all daemons that verify tokens, with the keys as Loaded returns them.
 	Daemons []JWTDaemon
 	// Tokens are all Tokens that are signed with the key.
 	Tokens []TokenUser
-	// PickUpDelay is how long those who use a Token may take until they use its next token.
+	// PickUpDelay is the time that users of a Token get until they use its next token.
 	PickUpDelay time.Duration
 	// NewID and NewBridge are the ids of new keys.
 	NewID, NewBridge string
@@ -82,20 +82,20 @@ type JWTDaemon struct {
 	Name string
 	// Loaded are the keys that it has. It is meaningless with a Problem.
 	Loaded string
-	// Problem says why it is not known which keys it has. It is empty if it is known.
+	// Problem is the reason why its keys are unknown, or empty.
 	Problem string
 }
 
-// JWTStep is what to do now.
+// JWTStep is the next step.
 type JWTStep struct {
 	// Phase is how far the rotation is once Write is written.
 	Phase Phase
-	// Write are the keys to write, and nil if nothing is to be written.
+	// Write are the keys to write, or nil.
 	Write *JWTKeys
 	// Waiting names the pods and Tokens that are waited for, Problems says more of those that have one.
 	Waiting  []string
 	Problems map[string]string
-	// Until is when the wait for those who use tokens ends. It is zero if nothing but time is waited for.
+	// Until is when the wait for the users of tokens ends. It is zero if the step does not wait only for time.
 	Until time.Time
 }
 
@@ -136,7 +136,7 @@ func NextJWT(in JWTInput) JWTStep {
 	return step
 }
 
-// awaitsTokens reports whether the keys are those of a step in which tokens are signed with another key.
+// awaitsTokens reports whether the keys belong to a step in which tokens are signed with another key.
 func (k JWTKeys) awaitsTokens() bool { return k.Bridge != "" && k.SignsBridge == (k.Next != "") }
 
 // phase returns how far a rotation is while these keys are learned.
@@ -152,7 +152,7 @@ func (k JWTKeys) phase() Phase {
 	return Distributing
 }
 
-// awaitTokens reports whether tokens are still signed with another key, or those who use them may still have one that is.
+// awaitTokens reports whether tokens are still signed with another key, or their users may still have such a token.
 func (in JWTInput) awaitTokens(step *JWTStep) bool {
 	for _, token := range in.Tokens {
 		if !token.IsCurrent {

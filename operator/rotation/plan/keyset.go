@@ -13,11 +13,11 @@ const FirstKey = "first"
 type KeySet struct {
 	// ids are the keys, the oldest first.
 	ids []string
-	// signs is the default key, with which a daemon signs. It is one of ids.
+	// signs is the default key, which signs for a daemon. It is one of ids.
 	signs string
 }
 
-// NewKeySet returns the set of keys, the oldest first, of which signs is the default.
+// NewKeySet returns the set of keys, the oldest first, with signs as the default.
 func NewKeySet(signs string, ids ...string) (KeySet, error) {
 	seen := map[string]bool{}
 	for _, id := range ids {
@@ -87,9 +87,9 @@ func (s KeySet) Default() string {
 	return s.signs
 }
 
-// Accepts reports whether a daemon with this set accepts what one with the other set has signed
-// (docs/development/slurm.md, "Several keys of auth/slurm"). What is signed with a slurm.key has no id, and is
-// verified with the default key alone.
+// Accepts reports whether a daemon with this set accepts what a daemon with the other set has signed
+// (docs/development/slurm.md, "Several keys of auth/slurm"). A signature of a slurm.key has no id, and is
+// verified only with the default key.
 func (s KeySet) Accepts(other KeySet) bool {
 	if s.IsPlain() || other.IsPlain() {
 		return s.Default() == other.Default()

@@ -9,13 +9,13 @@ import (
 // Phase is how far a rotation is. It is the reason of the condition KeysRotated.
 type Phase string
 
-// Phases, in the order in which they come.
+// Phases, in their order.
 const (
 	// NotBegun is while a rotation is asked for and it is not known that all daemons have the present key.
 	NotBegun Phase = v1beta1.ReasonWaitingForDaemons
-	// Distributing is while daemons learn the new key, with which nobody signs yet.
+	// Distributing is while daemons learn the new key, which signs nothing yet.
 	Distributing Phase = v1beta1.ReasonDistributingKey
-	// Resigning is while tokens are signed with another key. It is a step of NextJWT alone.
+	// Resigning is while tokens are signed with another key. It is a step of NextJWT only.
 	Resigning Phase = v1beta1.ReasonReplacingTokens
 	// Switching is while daemons begin to use the new key.
 	Switching Phase = v1beta1.ReasonSwitchingKey
@@ -31,15 +31,15 @@ type Member struct {
 	Name string
 	// Loaded is the key set that it uses. It is meaningless with a Problem.
 	Loaded KeySet
-	// Problem says why it is not known which key set the daemon uses. It is empty if it is known.
+	// Problem is the reason why the daemon's key set is unknown, or empty.
 	Problem string
 }
 
-// Input is what a step is decided from.
+// Input is the input of a step.
 type Input struct {
 	// Written is the key set that daemons read. It is the zero value as long as they read slurm.key.
 	Written KeySet
-	// Requested says that a rotation is asked for that has not begun.
+	// Requested is true if a rotation is requested that has not begun.
 	Requested bool
 	// Members are all daemons that read the key set.
 	Members []Member
@@ -51,11 +51,11 @@ type Input struct {
 
 // Outside are hosts that may have the key, and whose key set the operator neither writes nor reads.
 type Outside struct {
-	// Signs name such hosts, or what serves them. Without one there are none.
+	// Signs name such hosts, or their server. An empty list means no such hosts.
 	Signs []string
-	// Unknown says why it is not known whether there are some. It is empty if it is known.
+	// Unknown is the reason why such hosts may exist unseen, or empty.
 	Unknown string
-	// Confirmed is what somebody says that all of them have: the Confirmation of a key set.
+	// Confirmed is the user's confirmation that all hosts outside have a key set: its Confirmation.
 	Confirmed string
 }
 
@@ -64,8 +64,8 @@ func (o Outside) mayMissKeys(written KeySet) bool {
 	return (len(o.Signs) > 0 || o.Unknown != "") && o.Confirmed != Confirmation(written)
 }
 
-// Confirmation says of hosts outside that they have a key set of two keys: that of a key which is added, or of one which is
-// the default.
+// Confirmation returns the text that confirms a key set of two keys for hosts outside. It names the key that is added, or
+// the key that becomes the default.
 func Confirmation(s KeySet) string {
 	if len(s.ids) < 2 {
 		return ""
@@ -80,15 +80,15 @@ func Confirmation(s KeySet) string {
 // next one refuses whoever does not have it.
 func MustSeeOutside(in Input) bool { return len(in.Written.ids) == 2 && len(waitingMembers(in)) == 0 }
 
-// Step is what to do now.
+// Step is the next step.
 type Step struct {
 	// Phase is how far the rotation is once Write is written.
 	Phase Phase
-	// Write is the key set to write, and nil if the daemons are not ready for another one, or nothing is to do.
+	// Write is the key set to write. It is nil if the daemons are not ready for another one, or nothing remains to be done.
 	Write *KeySet
 	// Waiting are the members that do not use the written key set.
 	Waiting []Member
-	// WaitsForOutside says that hosts outside may not have the written key set.
+	// WaitsForOutside is true while hosts outside may lack the written key set.
 	WaitsForOutside bool
 }
 
