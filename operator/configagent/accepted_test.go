@@ -12,13 +12,14 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// readAccepted returns the files in a folder of accepted files, nil if there are none.
+// readAccepted returns the files in a folder of accepted files, or nil.
 func readAccepted(dir, conf string) Files {
 	record, _ := readAcceptedRecord(dir, conf)
 	return record.Files
 }
 
-// TestADaemonWaitsForUnreadableAcceptedFiles: jobs may depend on them, so slurmctld neither starts with others nor is anything decided.
+// TestADaemonWaitsForUnreadableAcceptedFiles: jobs may depend on them, so slurmctld does not start with other files, and nothing is
+// decided.
 func TestADaemonWaitsForUnreadableAcceptedFiles(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"torn":       func(path string) error { return os.WriteFile(path, []byte(`{"files":{"slu`), 0o600) },

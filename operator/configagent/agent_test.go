@@ -23,7 +23,7 @@ type env struct {
 	agent  *Agent
 	now    time.Time
 	checks int
-	// effects are those of Apply, which fails with applyError, or only for the conf with these words.
+	// effects are the effects passed to Apply. Apply returns applyError, always or only for the conf with these words.
 	effects     []slurmconf.Effect
 	applyError  error
 	failingConf string
@@ -34,8 +34,8 @@ type env struct {
 	handOutError error
 	// mustWait is what BeforeStart returns.
 	mustWait error
-	// held is what Hold returns, or only for the wanted revision heldRevision, and holds the revisions that it was asked for, as
-	// "in force>wanted".
+	// held is the error of Hold, always or only for the wanted revision heldRevision. holds are the revisions that it was asked
+	// about, as "in force>wanted".
 	held         error
 	heldRevision string
 	holds        []string
@@ -150,7 +150,7 @@ func TestARefusedConfigurationLeavesTheOtherInForce(t *testing.T) {
 	e.check("3", "", "TreeWidth=3")
 }
 
-// TestAMovedPodStartsWithWhatWasAccepted: the pod has a new live folder, and what is wanted is broken.
+// TestAMovedPodStartsWithWhatWasAccepted: the pod has a new live folder, and the wanted files are broken.
 func TestAMovedPodStartsWithWhatWasAccepted(t *testing.T) {
 	e := newEnv(t)
 	e.want("0", "broken")
@@ -209,7 +209,7 @@ func TestARestartedAgentLeavesTheDaemonAlone(t *testing.T) {
 	}
 }
 
-// TestAnAgentOfAnEarlierVersionKeptNoRecord: its slurmctld may not have read what is there.
+// TestAnAgentOfAnEarlierVersionKeptNoRecord: its slurmctld may not have read the live files.
 func TestAnAgentOfAnEarlierVersionKeptNoRecord(t *testing.T) {
 	for _, wanted := range []string{"TreeWidth=1", "broken"} {
 		e := newEnv(t)
@@ -288,8 +288,8 @@ func TestSlurmdbdGetsThePasswordInItsConfiguration(t *testing.T) {
 	}
 }
 
-// TestWhatADowngradedAgentAccepted: an earlier version keeps what it accepts as files, and leaves the record of this one. What a
-// later version finds after both is what was accepted last: removed partitions are judged by it.
+// TestWhatADowngradedAgentAccepted: an earlier version keeps accepted files as plain files, and leaves this version's record. A
+// later version must find the files accepted last: removed partitions are judged by them.
 func TestWhatADowngradedAgentAccepted(t *testing.T) {
 	dir := t.TempDir()
 	at := time.Now().Add(-time.Hour)

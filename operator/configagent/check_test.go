@@ -18,7 +18,7 @@ func TestCheck(t *testing.T) {
 		name, script, conf string
 		// gres is gres.conf.
 		gres string
-		// want is a part of the error; empty means accepted. refused says that it is a *RefusedError.
+		// want is a part of the error; empty means accepted. refused expects a *RefusedError.
 		want    string
 		refused bool
 	}{
@@ -68,7 +68,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedCheckIsNoRefusal: nobody knows whether the files are good.
+// TestAnInterruptedCheckIsNoRefusal: it is unknown whether the files are good.
 func TestAnInterruptedCheckIsNoRefusal(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "slurmctld")

@@ -9,7 +9,7 @@ import (
 )
 
 // TestReadFilesReadsOneVersion: the kubelet replaces the folder ..data in one step, and the links beside it before or after
-// that, one by one. An included file that is not linked yet would be missing in what is checked and applied.
+// that, one by one. An included file that is not linked yet would be missing in the checked and applied files.
 func TestReadFilesReadsOneVersion(t *testing.T) {
 	const first, second = "..1", "..2"
 	dir := t.TempDir()

@@ -122,7 +122,7 @@ func TestAReconfigureHandsOut(t *testing.T) {
 	e.expectHandedOut(tries+1, "after another restart")
 }
 
-// TestHandingOutDoesNotWaitForTheNextRevision, which is refused or held before slurmctld has confirmed what it has started with.
+// TestHandingOutDoesNotWaitForTheNextRevision: the next revision is refused or held before slurmctld has confirmed its files.
 func TestHandingOutDoesNotWaitForTheNextRevision(t *testing.T) {
 	for name, next := range map[string]string{"refused": "broken", "held": "TreeWidth=3\nSlurmctldPort=7001"} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestHandOutIsHeld(t *testing.T) {
 	e.expectHandedOut(tries+1, "once it has succeeded")
 }
 
-// TestUndecidedHandOutWaits: nobody knows what it costs.
+// TestUndecidedHandOutWaits: its cost in jobs is unknown.
 func TestUndecidedHandOutWaits(t *testing.T) {
 	e := newEnv(t)
 	e.want("1", "TreeWidth=1")
@@ -312,7 +312,7 @@ func TestAReconfigureThatIsAStart(t *testing.T) {
 	})
 }
 
-// TestTheSlurmctldThatServesHandsOut: the one in standby does not, but has to when it takes over before the other one has.
+// TestTheSlurmctldThatServesHandsOut: the standby does not, unless it takes over before the serving one has handed out.
 func TestTheSlurmctldThatServesHandsOut(t *testing.T) {
 	newStandby := func(t *testing.T) *env {
 		e := newEnv(t)
@@ -358,7 +358,7 @@ func TestTheSlurmctldThatServesHandsOut(t *testing.T) {
 	})
 }
 
-// TestHandingOutNeedsNoAcceptedFolder: slurmds need the files, whether other pods can be told of them or not.
+// TestHandingOutNeedsNoAcceptedFolder: slurmds need the files, even if they cannot be kept for other pods.
 func TestHandingOutNeedsNoAcceptedFolder(t *testing.T) {
 	e := newEnv(t)
 	e.want("1", "TreeWidth=1")
@@ -384,7 +384,7 @@ func TestHandingOutNeedsNoAcceptedFolder(t *testing.T) {
 	e.expectHandedOut(1, "after a move")
 }
 
-// TestRecordsOfAnEarlierVersion do not have what was handed out: it was what is in force.
+// TestRecordsOfAnEarlierVersion: they have no HandedOut, which then equals the files in force.
 func TestRecordsOfAnEarlierVersion(t *testing.T) {
 	e := newEnv(t)
 	e.want("1", "TreeWidth=1")

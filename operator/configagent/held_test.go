@@ -150,7 +150,7 @@ func TestADaemonThatHangsGetsItsCorrection(t *testing.T) {
 	}
 }
 
-// TestUndecidedFilesWait: nobody knows whether they cost jobs.
+// TestUndecidedFilesWait: their cost in jobs is unknown.
 func TestUndecidedFilesWait(t *testing.T) {
 	e := newEnv(t)
 	e.want("1", "TreeWidth=1")
@@ -167,7 +167,7 @@ func checkHeld(t *testing.T, e *env, want *Held) {
 	}
 }
 
-// TestTheWayBackFromAHeldRevision: what is in force needs no trial, and waits for nothing.
+// TestTheWayBackFromAHeldRevision: the files in force need no trial, and wait for nothing.
 func TestTheWayBackFromAHeldRevision(t *testing.T) {
 	e := newEnv(t)
 	e.want("1", "TreeWidth=1")

@@ -52,8 +52,8 @@ func TestADeletedKeySetBringsBackNoRetiredKey(t *testing.T) {
 	checkKeys(t, e, "new*,newer", "")
 }
 
-// TestADamagedKeySetCountsAsADeletedOne: without slurm.jwks slurmd would have the retired key alone, and with one of these it would end,
-// and its jobs with it.
+// TestADamagedKeySetCountsAsADeletedOne: without slurm.jwks slurmd would have only the retired key. With one of these files it would
+// end, and its jobs with it.
 func TestADamagedKeySetCountsAsADeletedOne(t *testing.T) {
 	set := keySetOf(t, "new*")
 	const key = `"alg":"HS256","kty":"oct","k":"MDEyMzQ1Njc4OTAxMjM0NTY3ODk"`

@@ -103,7 +103,7 @@ func TestAStandbyKeepsNothingForOtherPods(t *testing.T) {
 // TestAStandbyThatDoesNotAnswerKeepsNothingForOtherPods: it has confirmed B beside the slurmctld that serves with C. While it does not
 // run, nothing shows that the other one serves.
 func TestAStandbyThatDoesNotAnswerKeepsNothingForOtherPods(t *testing.T) {
-	// newLatePair returns such a pair, and whether the standby runs.
+	// newLatePair returns such a pair, and reports whether the standby runs.
 	newLatePair := func(t *testing.T) (serving, standby *env, runs *bool) {
 		serving, standby = newPair(t)
 		runs = new(true)
@@ -176,7 +176,7 @@ func TestAStandbyThatTakesOverKeepsWhatItHas(t *testing.T) {
 	checkHeld(t, standby, &Held{"PartitionInUse", "a job"})
 }
 
-// TestAStandbyThatFollowsGetsTheWantedKeys: it would take over without them, and the rotation goes on by what it says.
+// TestAStandbyThatFollowsGetsTheWantedKeys: it would take over without them, and its report decides the next step of the rotation.
 func TestAStandbyThatFollowsGetsTheWantedKeys(t *testing.T) {
 	const bridge, users = `{"keys":[{"kid":"bridge"}]}`, `{"keys":[{"kid":"users"}]}`
 	firstKeys, secondKeys := keySetOf(t, "k1*"), keySetOf(t, "k1,k2*")
@@ -186,7 +186,7 @@ func TestAStandbyThatFollowsGetsTheWantedKeys(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
 		before, after []string
-		// status and jwks are what the agent says of the keys, and the file jwks.json in the live folder.
+		// status and jwks are the agent's report about the keys, and the file jwks.json in the live folder.
 		status, jwks string
 	}{
 		{"a key set", firstKeys, secondKeys, "k1,k2* ", `{"keys":[]}`},
@@ -239,8 +239,8 @@ func TestAStandbyTellsWhatItFollows(t *testing.T) {
 	expect("C", "C", "")
 }
 
-// TestAStandbyIsNotGivenBackWhatTheServingOneHasNotAnyMore: the one that serves has B, with jobs in partition b, and the one in standby
-// does not start with B at once. It may take over at any moment.
+// TestAStandbyIsNotGivenBackWhatTheServingOneHasNotAnyMore: the serving slurmctld has B, with jobs in partition b. The standby does not
+// start with B at once, and may take over at any moment.
 func TestAStandbyIsNotGivenBackWhatTheServingOneHasNotAnyMore(t *testing.T) {
 	serving, standby := newPair(t)
 	serving.want("B", confB)

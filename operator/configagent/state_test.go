@@ -29,7 +29,7 @@ func newState(t *testing.T, protocol, slurmctld string) StateGuard {
 	return StateGuard{Slurmctld: filepath.Join(dir, "slurmctld"), Dir: state}
 }
 
-// TestAMissingState: a slurmctld without the state that there was would end all jobs.
+// TestAMissingState: a slurmctld whose state is missing would end all jobs.
 func TestAMissingState(t *testing.T) {
 	guard := StateGuard{Slurmctld: "/nonexistent", Dir: t.TempDir(), Note: filepath.Join(t.TempDir(), "note")}
 	if err := guard.Prepare(t.Context()); err != nil {
@@ -101,7 +101,7 @@ func TestPrepareWithoutState(t *testing.T) {
 	}
 }
 
-// TestAnOldCopyDoesNotCount: neither that of an earlier upgrade nor the empty folder that is left of it.
+// TestAnOldCopyDoesNotCount: neither the copy of an earlier upgrade nor its remaining empty folder counts.
 func TestAnOldCopyDoesNotCount(t *testing.T) {
 	const of2411 = "\x2a\x00"
 	for _, earlier := range []string{"", "job_state", "job_state of an interrupted copy"} {

@@ -60,7 +60,7 @@ func TestAChangeThatFailedIsTriedAgainMoreAndMoreSeldom(t *testing.T) {
 	e.check("B", "", "TreeWidth=2")
 }
 
-// TestASlurmctldThatIsAwayIsAskedAgain, and what it has is unknown until it answers.
+// TestASlurmctldThatIsAwayIsAskedAgain: its files are unknown until it answers.
 func TestASlurmctldThatIsAwayIsAskedAgain(t *testing.T) {
 	e := newEnv(t)
 	e.want("A", "TreeWidth=1")
@@ -154,7 +154,7 @@ func TestTheFirstStartFails(t *testing.T) {
 	e.check("C", "", "TreeWidth=3")
 }
 
-// TestAMovedPodGoesBackToo: what is wanted passes the trial, and slurmctld does not start with it.
+// TestAMovedPodGoesBackToo: the wanted files pass the trial, and slurmctld does not start with them.
 func TestAMovedPodGoesBackToo(t *testing.T) {
 	e := newEnv(t)
 	e.want("A", "TreeWidth=1")
@@ -178,7 +178,7 @@ func TestAMovedPodGoesBackToo(t *testing.T) {
 	}
 }
 
-// TestATrialThatIsNotPossibleIsTriedAgain, and keeps no slurmctld from starting with what it had.
+// TestATrialThatIsNotPossibleIsTriedAgain: meanwhile slurmctld starts with its earlier files.
 func TestATrialThatIsNotPossibleIsTriedAgain(t *testing.T) {
 	e := newEnv(t)
 	e.want("A", "TreeWidth=1")
@@ -345,8 +345,8 @@ func TestAFullDiskLeavesWhatIsInForce(t *testing.T) {
 	}
 }
 
-// TestWhatIsInForceIsNotUndone: B is in force and may have jobs in partitions that A does not have, also while it cannot be
-// kept for other pods, or while nobody has asked slurmctld yet. A refused revision after it changes nothing.
+// TestWhatIsInForceIsNotUndone: B is in force and may have jobs in partitions that A lacks, even while B cannot be kept for other
+// pods, or slurmctld has not been asked yet. A later refused revision changes nothing.
 func TestWhatIsInForceIsNotUndone(t *testing.T) {
 	t.Run("the accepted folder is full", func(t *testing.T) {
 		e := newEnv(t)

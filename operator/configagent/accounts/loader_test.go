@@ -19,7 +19,7 @@ type fake struct {
 	dir string
 }
 
-// answer is what sacctmgr prints for arguments that a pattern of the shell matches, and its status.
+// answer is the output and the status of sacctmgr for arguments that a shell pattern matches.
 type answer struct {
 	pattern, output string
 	status          int
@@ -67,7 +67,7 @@ func (f *fake) calls() string {
 	return strings.Join(out, "\n")
 }
 
-// root is the answer of a slurmdbd in which the cluster has no accounts yet.
+// root is the answer of a slurmdbd where the cluster has no accounts yet.
 var root = answer{"-nP show assoc*", "root||\nroot|root|", 0}
 
 // known are the answers of a slurmdbd that knows the cluster and the user.
@@ -130,7 +130,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 	}
 }
 
-// TestADryRunWithoutTheQOS cannot tell whether the accounts fit.
+// TestADryRunWithoutTheQOS: a dry run cannot check the accounts without the QOS.
 func TestADryRunWithoutTheQOS(t *testing.T) {
 	f := newFake(t, append(known(), answer{"load file=*", "You gave a bad qos 'new'\n Problem with line(5)", 1})...)
 	got, err := f.load(slurmconf.Accounts{Files: files(small), DryRun: true})

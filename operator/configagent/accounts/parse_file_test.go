@@ -76,7 +76,7 @@ func TestUnlisted(t *testing.T) {
 		{Account: "a", User: "bob"}, {Account: "a", User: "bob", Partition: "gpu"},
 		{Account: "a", User: "bob", Partition: "cpu"}, {Account: "a", User: "carol"}, {Account: "old", User: "dora"},
 		{Account: "old", User: "dora", Partition: "cpu"}}
-	// Slurm removes those in partitions with the one that has none.
+	// Slurm removes associations in partitions together with the one that has no partition.
 	want := []Association{{Account: "a", User: "bob", Partition: "cpu"}, {Account: "old", User: "dora", Partition: "cpu"},
 		{Account: "old", User: "alice"}, {Account: "a", User: "carol"}, {Account: "old", User: "dora"}, {Account: "old"}}
 	if diff := cmp.Diff(want, listing{files: []File{file}, needed: []string{"slurm"}}.unlisted(existing)); diff != "" {

@@ -146,7 +146,7 @@ func TestAJobKeepsOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// TestAConfirmedRemoval: the name in the message confirms that removal and no other one.
+// TestAConfirmedRemoval: the name in the message confirms only that removal.
 func TestAConfirmedRemoval(t *testing.T) {
 	f := newFake(t, knownTeams(8)...)
 	wanted := slurmconf.Accounts{Prune: true, Files: files(teams(3, 8)), DryRun: true}

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// runFakeDaemon prints that it has started and executes itself again on SIGHUP, as its name says: one that is deaf
-// does not, and one that is starting has no handler of it. Go's runtime has threads beside the main one, as slurmd has.
+// runFakeDaemon prints that it has started and executes itself again on SIGHUP, depending on its name: "deaf" ignores
+// the signal, and "starting" has no handler for it. Go's runtime has threads beside the main one, as slurmd has.
 func runFakeDaemon() {
 	if strings.HasSuffix(os.Args[0], "starting") {
 		arguments := []string{os.Args[0], "-c", "echo started; while sleep 1; do :; done"}

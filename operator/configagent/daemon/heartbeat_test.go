@@ -82,8 +82,8 @@ func TestIsServedByAnother(t *testing.T) {
 	}
 }
 
-// TestAnOldHeartbeatOfOneThatIsDown: the second slurmctld was removed, and is added again while the first one serves, which has written no
-// heartbeat alone.
+// TestAnOldHeartbeatOfOneThatIsDown: the second slurmctld was removed, and is added again while the first one serves. While the first
+// one was alone, it wrote no heartbeat.
 func TestAnOldHeartbeatOfOneThatIsDown(t *testing.T) {
 	const ping = "Slurmctld(primary) at ctl-0 is UP\nSlurmctld(backup) at ctl-1 is DOWN\n"
 	for age, want := range map[time.Duration]bool{time.Minute: true, 5 * time.Minute: false} {

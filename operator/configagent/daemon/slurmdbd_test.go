@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 }
 
 // startDaemon starts a process that prints each SIGHUP and ends on SIGTERM. It returns the Slurmdbd that finds
-// it, what it prints, and a channel that is closed when it has ended.
+// it, its output, and a channel that is closed when it has ended.
 func startDaemon(t *testing.T, port int) (s Slurmdbd, lines <-chan string, ended <-chan struct{}) {
 	t.Helper()
 	program, err := os.Executable()
@@ -113,7 +113,7 @@ func TestSlurmdbdThatWaitsForItsDatabaseEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	address, _ := listener.Addr().(*net.TCPAddr)
-	if err := listener.Close(); err != nil { // nobody listens there
+	if err := listener.Close(); err != nil { // the port is closed
 		t.Fatal(err)
 	}
 	s, _, ended := startDaemon(t, address.Port)

@@ -79,7 +79,7 @@ func TestASlurmctldInStandbyIsStartedAgain(t *testing.T) {
 	<-ended
 }
 
-// TestAnotherSlurmctldIsNotReconfigured: scontrol would reach the one that is up, which would hand out its own files.
+// TestAnotherSlurmctldIsNotReconfigured: scontrol would reach the slurmctld that is up, which would hand out its own files.
 func TestAnotherSlurmctldIsNotReconfigured(t *testing.T) {
 	const script = `#!/bin/sh
 echo "$*" >>%[1]s/log
@@ -141,7 +141,7 @@ echo "Slurmctld(backup) at ctl2 is UP"
 	})
 }
 
-// TestAStandbyBesideASlurmctldThatExecutesItself: scontrol ping calls the one that serves DOWN, and a reconfigure waits for it and
+// TestAStandbyBesideASlurmctldThatExecutesItself: scontrol ping shows the serving slurmctld as DOWN, and a reconfigure waits for it and
 // reaches it.
 func TestAStandbyBesideASlurmctldThatExecutesItself(t *testing.T) {
 	start := func(t *testing.T) (Slurmctld, <-chan struct{}) {
@@ -279,7 +279,7 @@ func TestAPingOfASlurmctldThatHangs(t *testing.T) {
 	}
 }
 
-// TestASlurmctldAnswersBesideOneThatHangs: scontrol ping says nothing until the one in standby has taken MessageTimeout.
+// TestASlurmctldAnswersBesideOneThatHangs: scontrol ping prints nothing until the standby has taken MessageTimeout.
 func TestASlurmctldAnswersBesideOneThatHangs(t *testing.T) {
 	t.Parallel()
 	s, _ := startSlurmctld(t, obedient)

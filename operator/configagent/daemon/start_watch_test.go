@@ -21,7 +21,7 @@ func TestASlurmctldHangsWhileItStarts(t *testing.T) {
 		name string
 		// samples follow each other by a minute; the last one is repeated up to the tenth.
 		samples []startSample
-		// hangs is the sample with which it is found to hang, 0 for never.
+		// hangs is the number of the sample that shows the hang, 0 for never.
 		hangs int
 	}{
 		{"it does nothing", []startSample{idle}, 6},
@@ -77,7 +77,7 @@ func TestSlurmdbdAddresses(t *testing.T) {
 	}
 }
 
-// TestReachesSlurmdbd: one of slurmdbd and its backup is enough, and it is not needed where there is none.
+// TestReachesSlurmdbd: slurmdbd or its backup is enough, and neither is needed if slurm.conf names none.
 func TestReachesSlurmdbd(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// watchWhile runs Watch, for which a gate is forgotten soon, while a function runs and for some time after that.
+// watchWhile runs Watch while a function runs and for a short time after it. Watch treats a gate as forgotten soon.
 func (c *cluster) watchWhile(run func()) {
 	ctx, cancel := context.WithCancel(c.Context())
 	ended := make(chan struct{})
@@ -27,7 +27,7 @@ func (c *cluster) watchWhile(run func()) {
 	<-ended
 }
 
-// closeAndOpen is what happens around a reconfigure. It returns the first error.
+// closeAndOpen does what an agent does around a reconfigure. It returns the first error.
 func (c *cluster) closeAndOpen() error {
 	closed := c.Close(c.Context())
 	if err := c.Open(c.Context()); closed == nil {
@@ -104,13 +104,13 @@ func TestAPartitionThatSlurmctldKeepsHasItsNewState(t *testing.T) {
 	c.must(c.Close(t.Context()))
 	c.must(os.Remove(filepath.Join(c.dir, "partitions", "a")))
 	c.must(c.Open(t.Context()))
-	c.setAsAdministrator("a=DOWN") // slurmctld creates it with the state in slurm.conf, and somebody changes that
+	c.setAsAdministrator("a=DOWN") // slurmctld creates it with the state in slurm.conf, and an administrator changes the state
 	c.writeFile("slurm.conf", "PartitionName=a\nPartitionName=b\n")
 	c.must(c.closeAndOpen())
 	c.expectStates("removed and created again,", "a=DOWN", "b=UP")
 }
 
-// TestAPartitionThatCannotBeSetLeavesNoOtherOpen: somebody has deleted one with scontrol, and scontrol refuses another one.
+// TestAPartitionThatCannotBeSetLeavesNoOtherOpen: an administrator deleted one partition with scontrol, and scontrol refuses another.
 func TestAPartitionThatCannotBeSetLeavesNoOtherOpen(t *testing.T) {
 	c := newCluster(t, "b=UP", "c=UP", "d=DRAIN", "e=UP")
 	c.writeFile("scontrol", strings.Replace(fmt.Sprintf(fakePrograms["scontrol"], c.dir), "[ -e ../refuses ]", "[ -e ../refuses-${2#*=} ]", 1))

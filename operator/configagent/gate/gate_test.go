@@ -17,8 +17,8 @@ import (
 	"github.com/slurmtide/slurmtide/test/harness/process"
 )
 
-// fakePrograms are programs of Slurm that keep each partition's state in a file, and that have messages to send, or a job
-// that is not launched, as often as the files sending and unlaunched have lines. They log what scontrol sets.
+// fakePrograms are programs of Slurm that keep each partition's state in a file, and log what scontrol sets. They have messages to
+// send, or a job that is not launched, as often as the files sending and unlaunched have lines.
 var fakePrograms = map[string]string{
 	"scontrol": `#!/bin/sh
 cd %[1]s/partitions
@@ -116,7 +116,7 @@ func (c *cluster) must(err error) {
 	}
 }
 
-// TestAdministratorsStatesAreKept: those of before Close, and those of meanwhile.
+// TestAdministratorsStatesAreKept: states set before Close, and between Close and Open.
 func TestAdministratorsStatesAreKept(t *testing.T) {
 	c := newCluster(t, "a=UP", "b=UP", "c=UP", "d=DOWN", "e=DRAIN", "f=INACTIVE")
 	c.must(c.Close(t.Context()))
@@ -173,7 +173,7 @@ func TestCloseWaitsForLaunches(t *testing.T) {
 	}
 }
 
-// TestAnAgentThatEndedLeavesNoPartitionDown: the next one closes what is open, and opens all.
+// TestAnAgentThatEndedLeavesNoPartitionDown: the next agent closes the open partitions, and opens all.
 func TestAnAgentThatEndedLeavesNoPartitionDown(t *testing.T) {
 	c := newCluster(t, "a=UP", "b=UP")
 	c.must(c.Close(t.Context()))
@@ -200,7 +200,7 @@ func TestARefusedChangeIsAnError(t *testing.T) {
 	c.expectStates("allowed to,", "a=UP")
 }
 
-// TestAForgottenGateIsOpened, but not one that has been closed just now.
+// TestAForgottenGateIsOpened: an old gate is opened, but not one that was closed just now.
 func TestAForgottenGateIsOpened(t *testing.T) {
 	c := newCluster(t, "a=UP")
 	c.must(c.Close(t.Context()))
@@ -239,7 +239,7 @@ func TestADamagedFileKeepsNoPartitionDown(t *testing.T) {
 	}
 }
 
-// TestAFileOfAnOlderAgent: it has the names of the partitions alone.
+// TestAFileOfAnOlderAgent: it contains only the names of the partitions.
 func TestAFileOfAnOlderAgent(t *testing.T) {
 	c := newCluster(t, "a=DOWN", "b=DOWN")
 	c.writeFile("closed", `["a"]`)
@@ -247,33 +247,33 @@ func TestAFileOfAnOlderAgent(t *testing.T) {
 	c.expectStates("open,", "a=UP", "b=DOWN")
 }
 
-// hasStarted makes slurmctld one that has started at a time.
+// hasStarted sets the start time of slurmctld.
 func (c *cluster) hasStarted(at time.Time) {
 	c.Helper()
 	c.writeFile("boot", "BOOT_TIME               = "+at.Format("2006-01-02T15:04:05")+"\n")
 }
 
-// recovers makes slurmctld one that has recovered its state at a time.
+// recovers sets the time when slurmctld recovered its state.
 func (c *cluster) recovers(at time.Time) {
 	c.Helper()
 	c.writeFile("last_config_lite", "")
 	c.must(os.Chtimes(filepath.Join(c.dir, "last_config_lite"), at, at))
 }
 
-// savePartitions makes the file with the states of partitions one that slurmctld has saved at a time.
+// savePartitions sets the time when slurmctld saved the states of partitions.
 func (c *cluster) savePartitions(at time.Time) {
 	c.Helper()
 	c.writeFile("part_state", "")
 	c.must(os.Chtimes(filepath.Join(c.dir, "part_state"), at, at))
 }
 
-// restoreLost is what Watch does every few seconds.
+// restoreLost does what Watch does every few seconds.
 func (c *cluster) restoreLost() {
 	c.Helper()
 	c.must(c.closed().RestoreLost(c.Context()))
 }
 
-// expectNoFiles reports what is left of a gate that is open.
+// expectNoFiles fails the test if an open gate left files.
 func (c *cluster) expectNoFiles() {
 	c.Helper()
 	if left, err := filepath.Glob(filepath.Join(c.dir, "closed*")); err != nil || len(left) > 0 {
@@ -281,8 +281,8 @@ func (c *cluster) expectNoFiles() {
 	}
 }
 
-// TestAKilledSlurmctldLeavesNoPartitionDown: slurmctld saves the states of partitions some seconds after Open, and starts with
-// those of the reconfigure if it is killed before.
+// TestAKilledSlurmctldLeavesNoPartitionDown: slurmctld saves the states of partitions some seconds after Open. If it is killed
+// before, it starts with the states of the reconfigure.
 func TestAKilledSlurmctldLeavesNoPartitionDown(t *testing.T) {
 	c := newCluster(t, "batch=UP", "old=DRAIN")
 	c.must(c.Close(t.Context()))
@@ -351,7 +351,7 @@ func TestWatchOpensWhatWasLost(t *testing.T) {
 	t.Fatal("it is still closed")
 }
 
-// TestAStandbyLeavesNoPartitionDown: one that takes over says when its process has started, which may be days before.
+// TestAStandbyLeavesNoPartitionDown: a standby that takes over reports the start of its process, which may be days ago.
 func TestAStandbyLeavesNoPartitionDown(t *testing.T) {
 	c := newOpenedCluster(t, "batch=UP")
 	c.hasStarted(time.Now().Add(-24 * time.Hour))
@@ -370,7 +370,7 @@ func TestAnotherReconfigureLeavesNoPartitionDown(t *testing.T) {
 	c.expectStates("open again,", "a=UP", "b=UP")
 }
 
-// TestSavingWhatWasLostLeavesNoPartitionDown: somebody changes another partition of a slurmctld that has just started.
+// TestSavingWhatWasLostLeavesNoPartitionDown: an administrator changes another partition of a slurmctld that has just started.
 func TestSavingWhatWasLostLeavesNoPartitionDown(t *testing.T) {
 	c := newOpenedCluster(t, "a=UP", "b=UP")
 	c.hasStarted(time.Now())
@@ -393,7 +393,7 @@ func TestWhatSlurmctldHasSavedIsKept(t *testing.T) {
 	c.expectNoFiles()
 }
 
-// TestAPartOfTheStatesIsSaved: a slow file server replaces the file of slurmctld after Open, with what it was told before.
+// TestAPartOfTheStatesIsSaved: a slow file server replaces slurmctld's file after Open, with earlier states.
 func TestAPartOfTheStatesIsSaved(t *testing.T) {
 	c := newCluster(t, "a=UP", "b=UP")
 	c.must(c.Close(t.Context()))
@@ -420,7 +420,7 @@ func TestWhatIsSavedInTheSecondOfTheStartIsKept(t *testing.T) {
 	c.expectNoFiles()
 }
 
-// TestWhatIsSavedAfterTheRecoveryIsLost: the slurmctld that has lost the states saves them in the second in which it has started.
+// TestWhatIsSavedAfterTheRecoveryIsLost: the slurmctld that lost the states saves them in the second of its start.
 func TestWhatIsSavedAfterTheRecoveryIsLost(t *testing.T) {
 	c := newOpenedCluster(t, "a=UP", "b=UP")
 	second := time.Now().Truncate(time.Second).Add(5 * time.Second)
@@ -432,8 +432,8 @@ func TestWhatIsSavedAfterTheRecoveryIsLost(t *testing.T) {
 	c.expectStates("after slurmctld has saved what it had lost,", "a=UP", "b=UP")
 }
 
-// TestAStartInTheSameSecondLeavesNoPartitionDown: slurmctld says in whole seconds when it has started, and one that is killed
-// right after Open may start again in the second of its predecessor, which was told of the states.
+// TestAStartInTheSameSecondLeavesNoPartitionDown: slurmctld reports its start in whole seconds. If it is killed right after Open, its
+// successor may start in the same second as the slurmctld that received the states.
 func TestAStartInTheSameSecondLeavesNoPartitionDown(t *testing.T) {
 	for what, look := range map[string]func(*cluster){
 		"Watch":          (*cluster).restoreLost,
@@ -470,7 +470,7 @@ func TestTheNextChangeKeepsWhatAnAdministratorHasClosed(t *testing.T) {
 	}
 }
 
-// TestAKillWhileTheGateClosesLeavesNoPartitionDown: between the look for lost states and the one for those of the reconfigure.
+// TestAKillWhileTheGateClosesLeavesNoPartitionDown: between the read of lost states and the read of the reconfigure's states.
 func TestAKillWhileTheGateClosesLeavesNoPartitionDown(t *testing.T) {
 	c := newOpenedCluster(t, "a=UP", "b=UP")
 	states := map[string]string{"a": "UP", "b": "DOWN"}

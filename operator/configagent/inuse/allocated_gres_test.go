@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// The lines are those of scontrol of 24.11 and 26.05, shortened.
+// The lines are scontrol's of 24.11 and 26.05, shortened.
 const shownJobs = `JobId=5 JobName=exclusive UserId=root(0) JobState=RUNNING OverSubscribe=NO Exclusive=NODE NodeList=gpu-0 JOB_GRES=gpu:h100:4,nic:1 Nodes=gpu-0 CPU_IDs=0-15 Mem=1600 GRES=gpu:h100:4(IDX:0-3)
 JobId=8 ArrayJobId=7 ArrayTaskId=1 JobName=task JOB_GRES=shard:8 Nodes=gpu-1
 JobId=10 HetJobId=9 HetJobOffset=1 HetJobIdSet=9-10 JobName=het JOB_GRES=gpu:1 Nodes=gpu-2

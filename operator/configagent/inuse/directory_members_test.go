@@ -20,7 +20,7 @@ const reservationLines = "ReservationName=forbob StartTime=2026-11-30T12:00:00 E
 	"ReservationName=notcarol Nodes=n3 Users=-carol Groups=(null) Accounts=(null) State=INACTIVE\n" +
 	"ReservationName=formine Nodes=n4 Users=(null) Groups=(null) Accounts=mine State=INACTIVE Comment=Users=nobody\n"
 
-// spacedLines are reservations whose users and groups have spaces in their names, as those of Active Directory.
+// spacedLines are reservations with spaces in the names of users and groups, as in Active Directory.
 const spacedLines = "ReservationName=ad Nodes=n2 Users=(null) Groups=domain users,hpc Accounts=(null) State=INACTIVE\n" +
 	"ReservationName=smith Nodes=n3 Flags= TRES=cpu=1 Users=alice smith,bob Groups=(null) Accounts=(null) State=INACTIVE\n"
 
@@ -62,7 +62,7 @@ func TestARevisionWaitsForTheUsersOfReservations(t *testing.T) {
 	}
 }
 
-// TestWhenTheUsersOfReservationsDoNotMatter: nobody can say who they are, or nothing has them.
+// TestWhenTheUsersOfReservationsDoNotMatter: they cannot be found, or no reservation has them.
 func TestWhenTheUsersOfReservationsDoNotMatter(t *testing.T) {
 	nobody := func(_ context.Context, _ string, names []string) ([]string, error) { return names, nil }
 	for _, tc := range []struct {
@@ -95,7 +95,7 @@ func TestWhenTheUsersOfReservationsDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestADirectoryThatDoesNotAnswer holds revisions without a word about users, who may exist.
+// TestADirectoryThatDoesNotAnswer holds revisions and reports no users, because they may exist.
 func TestADirectoryThatDoesNotAnswer(t *testing.T) {
 	for _, database := range []string{"passwd", "group"} {
 		t.Run(database, func(t *testing.T) {

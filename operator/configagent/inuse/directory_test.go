@@ -18,8 +18,8 @@ type fakeDirectory struct {
 	dir string
 }
 
-// getentScript is a getent that takes digits for a number, prints what it finds and ends with 2 if something is missing. SSSD finds "ALICE" and
-// prints "alice".
+// getentScript is a getent that reads digits as a number, prints the entries that it finds and ends with 2 if a name is missing. SSSD
+// finds "ALICE" and prints "alice".
 const getentScript = `#!/bin/sh
 echo "getent $*" >>"%[1]s/calls"
 known=:$(tr '\n' : <"%[1]s/$1"):; shift 2
@@ -111,7 +111,7 @@ func TestDirectoryOfThousands(t *testing.T) {
 	}
 }
 
-// TestDirectoryThatFails: only the status for an unknown name says that nobody knows a user.
+// TestDirectoryThatFails: only the status for an unknown name means that a user is missing.
 func TestDirectoryThatFails(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()

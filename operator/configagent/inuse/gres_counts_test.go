@@ -6,7 +6,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// TestFewerGRES: a node that registers with fewer GRES than a job of it knows is INVAL, and slurmctld ends the job at the next
+// TestFewerGRES: a node that registers with fewer GRES than a job on it holds is INVAL, and slurmctld ends the job at the next
 // reconfigure ("gres/gpu count mismatch on node d1 (2 != 1)").
 func TestFewerGRES(t *testing.T) {
 	const typed = "6|RUNNING|a||gpu-0|N/A|gres/gpu:h100:1|N/A|N/A|\n"

@@ -164,7 +164,7 @@ func TestAnAdministratorsStateStays(t *testing.T) {
 	c.expectStates("a:UP b:INACTIVE closed:DOWN")
 }
 
-// TestACreatedPartitionIsNoAdministrators: a partition was drained and removed, and is there again before anybody noticed.
+// TestACreatedPartitionIsNoAdministrators: a partition was drained and removed, and exists again before an agent noticed.
 func TestACreatedPartitionIsNoAdministrators(t *testing.T) {
 	c := newCluster(t, "5|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n")
 	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "a (job 5)")
@@ -197,7 +197,7 @@ func TestNoJobComesInBetween(t *testing.T) {
 	c.expectStates("a:DRAIN b:UP closed:DOWN")
 }
 
-// TestRoomForDynamicNodes: slurmctld forgets the nodes for which MaxNodeCount has no room.
+// TestRoomForDynamicNodes: slurmctld forgets nodes beyond MaxNodeCount.
 func TestRoomForDynamicNodes(t *testing.T) {
 	const before = inForce + "MaxNodeCount=256\nNodeName=n[1-2] CPUs=1\n"
 	for _, tc := range []struct{ name, after, want string }{
@@ -282,7 +282,7 @@ func TestAForcedRevisionIsApplied(t *testing.T) {
 	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "")
 }
 
-// TestAForgottenDrainEnds: the agent that held the revision has ended, or nobody wants the revision any more.
+// TestAForgottenDrainEnds: the agent that held the revision has ended, or the revision is no longer wanted.
 func TestAForgottenDrainEnds(t *testing.T) {
 	c := newCluster(t, "5|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n")
 	c.expect(c.hold("PartitionName=b\nPartitionName=closed\n"), "a (job 5)")
@@ -402,7 +402,7 @@ func TestOtherAgentsLeaveDrainedPartitions(t *testing.T) {
 	})
 }
 
-// noteFiles returns the files that note for which revisions partitions are drained.
+// noteFiles returns the files that record the revisions for which partitions are drained.
 func (c *cluster) noteFiles() []string {
 	c.Helper()
 	files, err := filepath.Glob(c.File + ".holder-*")

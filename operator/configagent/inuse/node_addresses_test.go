@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// TestMovedNodes: slurmctld looks for slurmd at the new place alone.
+// TestMovedNodes: slurmctld looks for slurmd only at the new address.
 func TestMovedNodes(t *testing.T) {
 	const before = "NodeName=n[1-3] CPUs=4 NodeAddr=10.0.0.[1-3] Port=[7001-7003]"
 	for _, tc := range []struct{ name, before, after, want string }{

@@ -9,7 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// TestReservations: slurmctld deletes a reservation that has lost what it is made of, and holds the jobs that wait for it.
+// TestReservations: slurmctld deletes a reservation that lost its resources, and holds the jobs that wait for it.
 func TestReservations(t *testing.T) {
 	const before = inForce + "NodeName=n[1-3] CPUs=4\nLicenses=matlab:2,ansys@server:1\n"
 	const shown = "ReservationName=maint StartTime=2027-01-01T00:00:00 Nodes=n[1-2] NodeCnt=2 PartitionName=(null) Licenses=(null) Comment=not Nodes=n9 PartitionName=c\n" +

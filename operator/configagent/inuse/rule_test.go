@@ -72,7 +72,7 @@ func TestNodesThatBreakJobs(t *testing.T) {
 	}
 }
 
-// The lines are those of squeue of 26.05.
+// The lines are squeue's of 26.05.
 const printed = `1|RUNNING|a||n1|N/A|N/A|N/A|N/A|
 2|PENDING|a,b|n[3-4]||N/A|N/A|N/A|N/A|
 3_0|PENDING|b|||gres/gpu:2|N/A|N/A|gres/gpu=1|

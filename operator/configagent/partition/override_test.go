@@ -65,8 +65,8 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// TestSince: what somebody sets after a file was written stays. A partition that was overridden earlier may be another one of
-// the same name.
+// TestSince: a state that is set after a file was written stays. A partition that was overridden earlier may be a different one
+// with the same name.
 func TestSince(t *testing.T) {
 	for name, tc := range map[string]struct {
 		since string
@@ -129,8 +129,8 @@ func TestAgeOfAFutureFile(t *testing.T) {
 	}
 }
 
-// TestAgeByAnotherClock: the clock of a file server is ahead of that of this machine, or behind, and another agent of the cluster
-// has written the file a moment ago.
+// TestAgeByAnotherClock: the clock of a file server is ahead of this machine's, or behind, and another agent of the cluster wrote
+// the file a moment ago.
 func TestAgeByAnotherClock(t *testing.T) {
 	for _, skew := range []time.Duration{2 * time.Minute, -2 * time.Minute} {
 		o, set := newOverride(t)

@@ -228,7 +228,7 @@ func TestGresTrial(t *testing.T) {
 	const node = "NodeName=slurmtide-trial NodeAddr=127.0.0.1 State=CLOUD CPUs=4096\n"
 	for _, tc := range []struct {
 		name, slurmConf, gresConf string
-		// lines are at the end of the slurm.conf of the second trial, empty if there is none.
+		// lines are at the end of the slurm.conf of the second trial; empty without such a trial.
 		lines string
 	}{
 		{"no gres.conf", "", "", ""},
@@ -253,8 +253,8 @@ func TestGresTrial(t *testing.T) {
 	}
 }
 
-// TestGresTrialsOfNodes: slurmctld judges the lines of each node as those of a node of the trial. On 26.05 and 24.11 it refuses the
-// same ones as slurmd does.
+// TestGresTrialsOfNodes: slurmctld judges the lines of each node as the lines of a trial's node. 26.05 and 24.11 refuse the same
+// lines as slurmd.
 func TestGresTrialsOfNodes(t *testing.T) {
 	lineOf := func(name string) string { return "NodeName=" + name + " NodeAddr=127.0.0.1 State=CLOUD CPUs=4096\n" }
 	for _, tc := range []struct {
