@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// TestCheckKeysRefusesATokensSecret: it was made under this name before somebody referred to it as a key.
+// TestCheckKeysRefusesATokensSecret: a Token made it before a field referred to it as a key.
 func TestCheckKeysRefusesATokensSecret(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "auth"},
 		Data: map[string][]byte{"slurm.key": []byte("x")}}

@@ -32,9 +32,9 @@ func TestCAOfAnEndpoint(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		optional bool
-		// key of the Secret, which has pem; empty if there is no Secret.
+		// key of the Secret, which has pem; empty without a Secret.
 		key, pem string
-		// want is in the error of what fails first: reading or the handshake. Empty: the server is verified.
+		// want is in the first error, from reading or the handshake. Empty: the server is verified.
 		want string
 	}{
 		{"a CA", false, "ca.crt", string(ca.PEM), ""},

@@ -84,7 +84,7 @@ func TestWhichSecretsAreSentToAServer(t *testing.T) {
 	}
 }
 
-// TestWhereTheSecretOfATokenIsSent: a Cluster alone does not take a token out of its namespace.
+// TestWhereTheSecretOfATokenIsSent: a Cluster cannot send a token out of its namespace by itself.
 func TestWhereTheSecretOfATokenIsSent(t *testing.T) {
 	for server, sent := range map[string]bool{
 		"http://restapi.slurm:6820":                          true,

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestAskEachEnds although most agents never answer, each of which takes three seconds.
+// TestAskEachEnds although most agents never answer. Each of these takes three seconds.
 func TestAskEachEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pods := make([]corev1.Pod, 1000)

@@ -18,8 +18,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/kube/kubetest"
 )
 
-// TestStateReleaseIsThatOfOurPods: whoever may make pods in the namespace chooses their labels and what they answer. Neither
-// do they change the result, nor do silent ones hold up the other Controllers.
+// TestStateReleaseIsThatOfOurPods: any user who creates pods in the namespace chooses their labels and their answers. Such
+// pods do not change the result, and silent ones do not delay the other Controllers.
 func TestStateReleaseIsThatOfOurPods(t *testing.T) {
 	const set = "slurm-controller"
 	labels := map[string]string{"app": "slurmctld"}

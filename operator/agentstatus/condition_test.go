@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
-// newSet returns a StatefulSet with so many ready slurmctlds.
+// newSet returns a StatefulSet with the given number of ready slurmctlds.
 func newSet(ready int32) *appsv1.StatefulSet {
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "slurm-controller", Generation: 2}}
 	set.Status = appsv1.StatefulSetStatus{ObservedGeneration: 2, ReadyReplicas: ready}
@@ -135,7 +135,7 @@ func TestConfigApplied(t *testing.T) {
 	}
 }
 
-// TestWithoutConfiguration: nobody has written a configuration yet, or its ConfigMap is missing.
+// TestWithoutConfiguration: no configuration is written yet, or its ConfigMap is missing.
 func TestWithoutConfiguration(t *testing.T) {
 	want := metav1.Condition{Status: "False", Reason: "Applying", Message: "the configuration of slurmctld is being written"}
 	for _, status := range []configagent.Status{{}, {Wanted: "1", Error: "line 3"}, {Wanted: "1", Given: "1"}, {Wanted: "1", Applied: "1"}} {

@@ -35,7 +35,7 @@ func newStore(t *testing.T) client.WithWatch {
 	return fake.NewClientBuilder().WithScheme(scheme).Build()
 }
 
-// operator is one that reconciles an object of the namespace "slurm" each second.
+// operator reconciles an object of the namespace "slurm" each second.
 type operator struct {
 	claims *Claims
 	cancel context.CancelFunc
@@ -47,7 +47,7 @@ type operator struct {
 // busy counts the operators that reconcile at once.
 type busy struct{ count, overlaps atomic.Int64 }
 
-// startOperator starts an operator. crashed operators neither release nor renew.
+// startOperator starts an operator. A crashed operator neither releases nor renews its Lease.
 func startOperator(t *testing.T, store client.Client, id Identity, b *busy) *operator {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -206,7 +206,7 @@ func TestACrashedOperatorIsSucceeded(t *testing.T) {
 	})
 }
 
-// TestANamespaceThatIsBeingDeleted has no Lease any more, and its objects have finalizers. Without rights for Leases the operator works.
+// TestANamespaceThatIsBeingDeleted: its Lease is gone, but its objects have finalizers. Without rights for Leases the operator works.
 func TestANamespaceThatIsBeingDeleted(t *testing.T) {
 	terminating := apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, LeaseName, errors.New("terminating"))
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
@@ -245,7 +245,7 @@ func TestAnOperatorStartsAgainForWhatItHasLost(t *testing.T) {
 	})
 }
 
-// TestAStandbyStaysOne where it is refused once, where somebody deletes the Lease, and after an outage of the API server.
+// TestAStandbyStaysOne: a refused request, a deleted Lease and an outage of the API server do not end its standby.
 func TestAStandbyStaysOne(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, LeaseName, errors.New("roles are not known yet"))
 	for name, disturb := range map[string]func(client.Client, *atomic.Pointer[error], *atomic.Pointer[error]){
@@ -308,7 +308,7 @@ func TestAStandbyStaysOne(t *testing.T) {
 	}
 }
 
-// TestANamespaceThatIsGone is not asked for any more.
+// TestANamespaceThatIsGone is no longer requested.
 func TestANamespaceThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var requests atomic.Int64

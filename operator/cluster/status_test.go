@@ -23,7 +23,7 @@ import (
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// readingAged returns a reading whose nodes and jobs were read so long before noon.
+// readingAged returns a reading with the given ages of nodes and jobs at noon.
 func readingAged(nodes, jobs time.Duration) *slurmclients.Reading {
 	s := &slurmclient.Snapshot{Server: slurm.Server{Release: "26.05.5"}, Version: "v0.0.45"}
 	s.Nodes.Poll = slurmclient.Poll{Known: true, ReadAt: noon.Add(-nodes)}
@@ -40,7 +40,7 @@ func TestAClusterReportsIgnoredFields(t *testing.T) {
 	c.Spec.SlurmKeyRef = &corev1.SecretKeySelector{Optional: new(true)}
 	c.Status = statusOf(noon, c, observation{reading: readingAged(time.Second, time.Second)})
 	for _, s := range []observation{{reading: readingAged(time.Second, time.Second)},
-		{}} { // the last is that of an operator that has just started
+		{}} { // the last reading belongs to an operator that has just started
 		condition := meta.FindStatusCondition(statusOf(noon, c, s).Conditions, v1beta1.ConditionFieldsIgnored)
 		if condition == nil || condition.Status != metav1.ConditionTrue ||
 			condition.Message != "spec.slurmKeyRef.optional has no effect: the key is required" {
@@ -54,7 +54,7 @@ func TestAClusterReportsIgnoredFields(t *testing.T) {
 	}
 }
 
-// TestALongVersionIsCut: the API server refuses a status of megabytes, with which nothing would be reported.
+// TestALongVersionIsCut: the API server refuses a status of megabytes, and would store nothing.
 func TestALongVersionIsCut(t *testing.T) {
 	reading := readingAged(time.Second, time.Second)
 	reading.Snapshot.Server.Release = strings.Repeat("26.05", 1<<20)

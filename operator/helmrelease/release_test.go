@@ -23,7 +23,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/claims"
 )
 
-// env is a store in which an operator takes finalizers off after some looks, and the release "slurm".
+// env is a store with the release "slurm", in which an operator removes finalizers after some reads.
 type env struct {
 	Release
 	// events are deletions and objects that are gone, in order.
@@ -278,7 +278,7 @@ func TestOthersWithAnOperatorOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestTheHookEndsWhereNoOperatorRuns: nobody would take the finalizers off.
+// TestTheHookEndsWhereNoOperatorRuns: the finalizers would stay forever.
 func TestTheHookEndsWhereNoOperatorRuns(t *testing.T) {
 	e := newEnv(t, nodeSet("slurm", "cpu"))
 	e.looks = 1 << 30

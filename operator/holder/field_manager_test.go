@@ -54,8 +54,8 @@ func newFieldManager(t *testing.T) managedfieldstest.TestFieldManager {
 	return managedfieldstest.NewTestFieldManagerSubresource(converter, gvk, "status")
 }
 
-// TestOurReportLeavesTheEvidence: a report of a hold neither removes the write of the other operator nor makes it later,
-// even where it overwrites the only condition that the other one has. A further write of that one is seen.
+// TestOurReportLeavesTheEvidence: a report of a hold neither removes the other operator's write nor changes its time,
+// even if it overwrites that operator's only condition. A later write of the other operator is detected.
 func TestOurReportLeavesTheEvidence(t *testing.T) {
 	fields := newFieldManager(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestOurReportLeavesTheEvidence(t *testing.T) {
 		beReady("third")
 		write("fork")
 		time.Sleep(2 * time.Hour)
-		report() // nobody has reported its third write
+		report() // its third write is not reported yet
 		expect(v1beta1.ReasonTakingOver)
 		time.Sleep(Trial)
 		expect("")

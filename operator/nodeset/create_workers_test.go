@@ -32,7 +32,7 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// TestPinsToOneKubeNode: ordinal 1 got the Kubernetes node of ordinal 0 while that one had no worker, and somebody edited the others.
+// TestPinsToOneKubeNode: ordinal 1 got the Kubernetes node of ordinal 0 while ordinal 0 had no worker; the other pins were edited.
 func TestPinsToOneKubeNode(t *testing.T) {
 	for what, tc := range map[string]struct {
 		change func(*observation)

@@ -14,8 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// newObservation is what was seen of NodeSet gpu: idle workers of the newest revision, and a
-// fresh reading.
+// newObservation returns an observation of NodeSet gpu: idle workers of the newest revision, and a fresh
+// reading.
 func newObservation(workers int, change ...func(*observation)) *observation {
 	s := &observation{
 		nodeSet: nodesettest.NewNodeSet(int32(workers)), clusterRef: "slurm", revision: render.Revision{Hash: "new"},

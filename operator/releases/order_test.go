@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// release parses a release; "" is one that is not known.
+// release parses a release; "" is an unknown one.
 func release(t *testing.T, text string) Release {
 	t.Helper()
 	if text == "" {
@@ -94,7 +94,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestTheFirstRunHasNoState: it is judged by the others alone.
+// TestTheFirstRunHasNoState: only the other daemons decide.
 func TestTheFirstRunHasNoState(t *testing.T) {
 	c := Change{Daemon: Slurmctld, IsFirst: true, To: release(t, "25.05"),
 		Others: []Member{{Daemon: Slurmdbd, Name: "Accounting a", Release: release(t, "26.05")}}}
@@ -134,7 +134,7 @@ func TestWhatCannotBeFoundOutMayBeAnyRelease(t *testing.T) {
 	}
 }
 
-// TestADaemonThatHasNeverRunWaitsForNobody: slurmctld waits to know the release of its old image, which nobody can know.
+// TestADaemonThatHasNeverRunWaitsForNobody: slurmctld waits for the release of its old image, which can never be known.
 func TestADaemonThatHasNeverRunWaitsForNobody(t *testing.T) {
 	c := Change{Daemon: Sackd, IsFirst: true, To: release(t, "26.05"),
 		Others: []Member{{Daemon: Slurmctld, Name: "Controller c", Release: release(t, "25.05")}}}
@@ -208,7 +208,7 @@ func (c cluster) try(i int, to Release) bool {
 	return allowed
 }
 
-// check checks what docs/development/slurm.md says of releases that work together, in words of its own.
+// check checks the rules of docs/development/slurm.md about releases that work together, in its own words.
 func (c cluster) check(t *testing.T) {
 	t.Helper()
 	dbd, ctld := c[0].Release.number(), c[1].Release.number()

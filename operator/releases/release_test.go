@@ -13,8 +13,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestFromProtocol has the versions that the state of real slurmctlds begins with
-// (docs/development/slurm.md, "State and releases"), and those of the releases between them.
+// TestFromProtocol has the versions at the start of real slurmctlds' states (docs/development/slurm.md,
+// "State and releases"), and the versions of the releases between them.
 func TestFromProtocol(t *testing.T) {
 	for protocol, want := range map[uint16]string{
 		0x2600: "22.05", 0x2700: "23.02", 0x2800: "23.11", 0x2900: "24.05", 0x2a00: "24.11", 0x2b00: "25.05",

@@ -32,7 +32,7 @@ var bridge = func() *rsa.PrivateKey {
 // usersJWTKey is the key that users give.
 const usersJWTKey = "the key of the users"
 
-// newJWTEnv returns an env whose Controller asks for another key of auth/jwt alone, with a Token "bot".
+// newJWTEnv returns an env whose Controller requests only another key of auth/jwt, with a Token "bot".
 func newJWTEnv(t *testing.T, more ...client.Object) *env {
 	t.Helper()
 	token := &v1beta1.Token{ObjectMeta: metav1.ObjectMeta{Name: "bot", UID: "uid-bot"}}
@@ -81,7 +81,7 @@ func (e *env) issueToken(raw string) {
 	}
 }
 
-// jwtSecret returns the data of the Secret with the keys, nil if there is none.
+// jwtSecret returns the data of the Secret with the keys, or nil.
 func (e *env) jwtSecret(store *kubetest.Store) map[string][]byte {
 	secret := &corev1.Secret{}
 	name := client.ObjectKey{Namespace: "team", Name: names.JWTKeysSecret("jwt", "jwt.key")}
@@ -192,7 +192,7 @@ func TestARotationOfJWTKeysThatCannotBegin(t *testing.T) {
 	}
 }
 
-// TestNoJWTKeyIsReplacedByNothing: somebody removes a key from the Secret of a rotation.
+// TestNoJWTKeyIsReplacedByNothing: a user removes a key from the Secret of a rotation.
 func TestNoJWTKeyIsReplacedByNothing(t *testing.T) {
 	for _, gone := range []string{"next.key", "jwt_hs256.rotated.key", "bridge.key"} {
 		t.Run(gone, func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestNoJWTKeyIsReplacedByNothing(t *testing.T) {
 	}
 }
 
-// TestTheOperatorIsKilledAtEveryWriteOfJWTKeys lets the daemons load what is written before each pass. There is no Token.
+// TestTheOperatorIsKilledAtEveryWriteOfJWTKeys lets the daemons load the written keys before each pass. No Token exists.
 func TestTheOperatorIsKilledAtEveryWriteOfJWTKeys(t *testing.T) {
 	var e *env
 	newStore := func() *kubetest.Store {

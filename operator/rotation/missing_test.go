@@ -154,7 +154,7 @@ func TestAKeySetThatIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestAnImmutableKeySet: somebody has made the Secret immutable, for which the API server refuses the next keys.
+// TestAnImmutableKeySet: a user made the Secret immutable, so the API server refuses the next keys.
 func TestAnImmutableKeySet(t *testing.T) {
 	e := newEnv(t)
 	e.check(v1beta1.ReasonDistributingKey, "", "first*,new")
@@ -183,7 +183,7 @@ func TestAnImmutableKeySet(t *testing.T) {
 	e.check(v1beta1.ReasonSwitchingKey, "", "first,new*")
 }
 
-// TestADamagedKeySetInTheMiddleIsNotFilledWithNewContents: daemons compare ids alone, and would refuse one another.
+// TestADamagedKeySetInTheMiddleIsNotFilledWithNewContents: daemons compare only ids, and would refuse one another.
 func TestADamagedKeySetInTheMiddleIsNotFilledWithNewContents(t *testing.T) {
 	e := newEnv(t)
 	if err := e.reconcile(e.store); err != nil {
@@ -201,7 +201,7 @@ func TestADamagedKeySetInTheMiddleIsNotFilledWithNewContents(t *testing.T) {
 	}
 }
 
-// TestAMissingKeySetIsLookedForAgain: another problem hides it for a moment, and nobody asks for a rotation.
+// TestAMissingKeySetIsLookedForAgain: another problem hides it for a moment, and no rotation is requested.
 func TestAMissingKeySetIsLookedForAgain(t *testing.T) {
 	e := newEnv(t)
 	e.rotateOnce()
@@ -235,7 +235,7 @@ func TestAMissingKeySetAfterARequestThatIsWithdrawn(t *testing.T) {
 	e.checkCondition(v1beta1.ReasonKeySetMissing, "has the key set new*")
 }
 
-// TestASetOfThreeKeysIsRotatedOncePerRequest: somebody has added a key by hand.
+// TestASetOfThreeKeysIsRotatedOncePerRequest: a user added a key by hand.
 func TestASetOfThreeKeysIsRotatedOncePerRequest(t *testing.T) {
 	e := newEnv(t)
 	e.rotateOnce()

@@ -23,8 +23,8 @@ func newNode(name string, base slurm.NodeState, flags slurm.NodeFlags) *slurm.No
 	return &slurm.Node{Name: name, State: base}
 }
 
-// TestHostsOutsideAreNotCutOff: with each sign of a host outside, a rotation begins, which harms no host, and takes each
-// further step only when somebody confirms that these hosts have the key set.
+// TestHostsOutsideAreNotCutOff: with each sign of a host outside, a rotation begins, which harms no host. It takes each
+// further step only when a user confirms that these hosts have the key set.
 func TestHostsOutsideAreNotCutOff(t *testing.T) {
 	service := func(selector map[string]string, spec corev1.ServiceSpec) *corev1.Service {
 		spec.Selector = selector
@@ -111,7 +111,7 @@ func includeSiteFile(e *env) {
 	})
 }
 
-// confirm says which key set the hosts outside have.
+// confirm sets the confirmed key set of the hosts outside.
 func (e *env) confirm(value string) {
 	e.t.Helper()
 	e.changeController(func(c *v1beta1.Controller) { c.Annotations[v1beta1.AnnotationOutsideKeys] = value })

@@ -33,14 +33,14 @@ type env struct {
 	t        *testing.T
 	store    *kubetest.Store
 	recorder *events.FakeRecorder
-	// keys are the key sets that daemons have, by the addresses of their pods. Those without one do not answer.
+	// keys are the key sets of daemons, by the addresses of their pods. Daemons without one do not answer.
 	keys map[string]string
 	// jwtKeys are the keys of auth/jwt that they have.
 	jwtKeys map[string]string
 	// faults are what agents report, and held what their revisions wait for, by the same addresses.
 	faults map[string]string
 	held   map[string]*configagent.Held
-	// slurm is the reading of the Slurm cluster, and slurmProblem why there is no newer one.
+	// slurm is the reading of the Slurm cluster, and slurmProblem the reason for the lack of a newer one.
 	slurm        *slurmclients.Reading
 	slurmProblem string
 	// newKeyID is the id of the next key, "new" if it is empty.
@@ -91,7 +91,7 @@ func (r forbiddingReader) Get(ctx context.Context, key client.ObjectKey, into cl
 func (e *env) Reading() *slurmclients.Reading { return e.slurm }
 func (e *env) Problem() string                { return e.slurmProblem }
 
-// readingOf returns a reading of nodes, none of which a pod runs but w-0.
+// readingOf returns a reading of nodes. A pod runs only w-0.
 func readingOf(nodes map[string]*slurm.Node) *slurmclients.Reading {
 	out := &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}, Nodes: nodes}
 	out.Snapshot.Nodes.Known, out.Snapshot.Nodes.ReadAt = true, kubetest.Noon().Add(time.Hour)
@@ -196,7 +196,7 @@ func TestARotationInSteps(t *testing.T) {
 	e.check(v1beta1.ReasonRetiringKey, "accept the key new alone", "new*")
 	e.load("new*")
 	e.check(v1beta1.ReasonRotated, "all daemons have the key new alone", "new*")
-	e.keys["10.0.0.3"] = "first*" // it is not asked any more
+	e.keys["10.0.0.3"] = "first*" // it is no longer asked
 	e.check(v1beta1.ReasonRotated, "", "new*")
 	for _, want := range []string{"DistributingKey", "SwitchingKey", "RetiringKey", "Rotated"} {
 		if got := <-e.recorder.Events; !strings.HasPrefix(got, "Normal "+want) {
@@ -254,7 +254,7 @@ func TestAnotherRequestBeginsAfterTheEnd(t *testing.T) {
 	e.check(v1beta1.ReasonWaitingForDaemons, "when all daemons are known to have it", "new*")
 }
 
-// TestLoginPodsWhoseLoginSetRefersElsewhereAreMembers: they go on with the key until somebody corrects the reference.
+// TestLoginPodsWhoseLoginSetRefersElsewhereAreMembers: they continue with the key until a user corrects the reference.
 func TestLoginPodsWhoseLoginSetRefersElsewhereAreMembers(t *testing.T) {
 	e := newEnv(t)
 	l := kubetest.Get(t, e.store, "login", &v1beta1.LoginSet{})
@@ -284,8 +284,8 @@ func TestARotationStopsWhileSlurmdbdWouldNotGetTheKey(t *testing.T) {
 	e.check(v1beta1.ReasonInvalidSpec, "Accounting db of Controller slurm refers to another Secret", "first*,new")
 }
 
-// TestARotationStopsWhileItIsUnknownWhichSlurmdbdHasTheKey: the Controller refers to an Accounting that does not exist, and slurmctld goes
-// on with that of before, which refers elsewhere.
+// TestARotationStopsWhileItIsUnknownWhichSlurmdbdHasTheKey: the Controller refers to a missing Accounting, and slurmctld continues with
+// the previous one, which refers elsewhere.
 func TestARotationStopsWhileItIsUnknownWhichSlurmdbdHasTheKey(t *testing.T) {
 	e := newEnv(t)
 	e.check(v1beta1.ReasonDistributingKey, "given the key new", "first*,new")
@@ -303,7 +303,7 @@ func TestARotationStopsWhileItIsUnknownWhichSlurmdbdHasTheKey(t *testing.T) {
 	e.check(v1beta1.ReasonReferenceNotFound, "Accounting gone of Controller slurm does not exist", "first*,new")
 }
 
-// TestTheOperatorIsKilledAtEveryWrite lets the daemons load what is written before each pass.
+// TestTheOperatorIsKilledAtEveryWrite lets the daemons load the written key set before each pass.
 func TestTheOperatorIsKilledAtEveryWrite(t *testing.T) {
 	e := newEnv(t)
 	newStore := func() *kubetest.Store { return newEnv(t).store }
@@ -313,7 +313,7 @@ func TestTheOperatorIsKilledAtEveryWrite(t *testing.T) {
 	})
 }
 
-// TestARotationWaitsForAllSlurmctlds: a backup that is down or lags keeps the old key, with which it could take over.
+// TestARotationWaitsForAllSlurmctlds: a backup that is down or lags keeps the old key, and could take over with it.
 func TestARotationWaitsForAllSlurmctlds(t *testing.T) {
 	e := newEnv(t)
 	c := kubetest.Get(t, e.store, "slurm", &v1beta1.Controller{})
@@ -346,8 +346,8 @@ func TestARotationWaitsForAllSlurmctlds(t *testing.T) {
 	e.check(v1beta1.ReasonRetiringKey, "waiting for slurm-controller-1 (the pod does not exist)", "new*")
 }
 
-// TestTheKeysOutliveTheController as long as slurmdbd has them: the Secret belongs to its Accounting, too. That of an older
-// operator gets the owner when the rotation is over.
+// TestTheKeysOutliveTheController as long as slurmdbd has them: the Accounting also owns the Secret. An older operator's Secret gets
+// the owner when the rotation has ended.
 func TestTheKeysOutliveTheController(t *testing.T) {
 	e := newEnv(t)
 	for _, written := range []string{"first*,new", "first,new*", "new*"} {

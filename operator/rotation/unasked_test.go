@@ -88,7 +88,7 @@ func (e *env) writer() kube.Writer {
 	return kube.Writer{Client: e.store, Uncached: e.store, Owner: FieldManager}
 }
 
-// TestNothingIsReportedUnasked: no condition without a rotation, and none of one that never began.
+// TestNothingIsReportedUnasked: no condition without a rotation, or for one that never began.
 func TestNothingIsReportedUnasked(t *testing.T) {
 	e := newEnv(t)
 	delete(e.keys, "10.0.0.3")
@@ -123,7 +123,7 @@ func TestARotationOfJWTKeysThatHasBegunEnds(t *testing.T) {
 	e.checkJWT(v1beta1.ReasonRotated, "", "new")
 }
 
-// TestTheSecretsHaveAnAnchor until no Controller has the key any more, and are deleted with the last object that has it.
+// TestTheSecretsHaveAnAnchor until no Controller has the key, and are deleted with the last object that has it.
 func TestTheSecretsHaveAnAnchor(t *testing.T) {
 	e := newEnv(t)
 	other := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "other", UID: "uid-other"}}
@@ -187,7 +187,7 @@ func TestTheSecretsHaveAnAnchor(t *testing.T) {
 	}
 }
 
-// TestAStepKeepsOwnersOfBefore: the daemons of an Accounting that refers to another key since may go on with this one.
+// TestAStepKeepsOwnersOfBefore: the daemons of an Accounting that now refers to another key may continue with this one.
 func TestAStepKeepsOwnersOfBefore(t *testing.T) {
 	e := newEnv(t)
 	e.check(v1beta1.ReasonDistributingKey, "", "first*,new")
@@ -204,7 +204,7 @@ func TestAStepKeepsOwnersOfBefore(t *testing.T) {
 	}
 }
 
-// TestAForbiddenReadDoesNotEndARotation that no annotation asks for any more.
+// TestAForbiddenReadDoesNotEndARotation whose annotation is gone.
 func TestAForbiddenReadDoesNotEndARotation(t *testing.T) {
 	e := newEnv(t)
 	e.check(v1beta1.ReasonDistributingKey, "", "first*,new")

@@ -42,7 +42,7 @@ var newObjects = map[string]func() client.Object{
 type apiServer struct {
 	// objects are by kind and name. They are replaced and never changed.
 	objects map[string]map[string]client.Object
-	// applied is what was applied last, by kind and name.
+	// applied is the last applied content, by kind and name.
 	applied map[string]map[string]any
 	version int
 }
@@ -55,7 +55,7 @@ func newAPIServer() *apiServer {
 	return s
 }
 
-// clone returns a copy that changes by itself. What it has is shared, since it is never changed.
+// clone returns an independent copy. The objects are shared, since they are never changed.
 func (s *apiServer) clone() *apiServer {
 	out := &apiServer{objects: map[string]map[string]client.Object{}, applied: maps.Clone(s.applied), version: s.version}
 	for kind, of := range s.objects {
@@ -84,7 +84,7 @@ func each[T client.Object](s *apiServer) []T {
 	return out
 }
 
-// change changes a copy of an object, if there is one, and stores it.
+// change changes a copy of an object, if it exists, and stores it.
 func change[T client.Object](s *apiServer, name string, change func(T)) {
 	if live := find[T](s, name); !reflect.ValueOf(live).IsNil() {
 		next, _ := live.DeepCopyObject().(T)
@@ -142,7 +142,8 @@ func (s *apiServer) delete(now metav1.Time, kind, name string) {
 	s.put(next)
 }
 
-// apply is server-side apply of a single owner: what it has applied before and does not want any more goes.
+// apply is server-side apply with a single owner: fields that it applied before and no longer wants are
+// removed.
 func (s *apiServer) apply(wanted map[string]any) error {
 	kind, _ := wanted["kind"].(string)
 	meta, _ := wanted["metadata"].(map[string]any)
@@ -193,7 +194,7 @@ func checkImmutable(live, next client.Object) error {
 		field.ErrorList{field.Forbidden(field.NewPath("spec"), "the field is immutable")})
 }
 
-// patch changes an object by a JSON merge patch (RFC 7386): its status alone, or all but that.
+// patch changes an object by a JSON merge patch (RFC 7386): only its status, or everything else.
 func (s *apiServer) patch(o client.Object, data []byte, isStatus bool) error {
 	kind := kindOf(o)
 	live := s.objects[kind][o.GetName()]

@@ -16,7 +16,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
-// breakage breaks rules of the operator by what it reads and writes.
+// breakage breaks rules of the operator by changes to its reads and writes.
 type breakage struct {
 	// read changes what the operator reads.
 	read func(*simulation, client.Object)
@@ -46,7 +46,7 @@ func (b breakage) isBroken() bool {
 func TestBrokenRulesAreNoticed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		broken breakage
-		// notices is part of what the history says of it.
+		// notices is part of the history's message.
 		notices string
 	}{
 		"an image is applied at once": {breakage{write: applyWantedImage}, "while that of"},
@@ -155,7 +155,7 @@ func TestBrokenReportsAreNoticed(t *testing.T) {
 	}
 }
 
-// expectBrokenPromise fails the test unless a history breaks a promise and says so.
+// expectBrokenPromise fails the test unless a history reports a broken promise.
 func expectBrokenPromise(t *testing.T, broken breakage, notices string) {
 	t.Helper()
 	const enough = 20_000
@@ -182,7 +182,7 @@ func readAsStopped(_ *simulation, set *appsv1.StatefulSet) {
 	set.Spec.Replicas, set.Status = new(int32(0)), appsv1.StatefulSetStatus{ObservedGeneration: set.Generation}
 }
 
-// stopForCopy reads a StatefulSet as one without pods while a copy of its daemon's state is to come with another image.
+// stopForCopy reads a StatefulSet as one without pods while a copy of its daemon's state awaits another image.
 func stopForCopy(w *simulation, set *appsv1.StatefulSet) {
 	kind, image := daemonOf(&set.Spec.Template)
 	o := w.objectOf(kind)
@@ -191,7 +191,7 @@ func stopForCopy(w *simulation, set *appsv1.StatefulSet) {
 	}
 }
 
-// keepStarted has a StatefulSet that the operator stops go on.
+// keepStarted keeps a StatefulSet running that the operator stops.
 func keepStarted(_ *simulation, next *write) bool {
 	if spec, isSpec := next.content["spec"].(map[string]any); isSpec && next.kind == "StatefulSet" {
 		if replicas, isNumber := spec["replicas"].(float64); isNumber && replicas == 0 {

@@ -26,7 +26,7 @@ func applyWantedImage(w *simulation, next *write) bool {
 	return true
 }
 
-// takeOver has the operator take objects of somebody else for its own.
+// takeOver makes the operator treat foreign objects as its own.
 func takeOver(w *simulation, o client.Object) {
 	kind := kindOf(o)
 	if !w.theirs[kind+"/"+o.GetName()] {
@@ -40,7 +40,7 @@ func takeOver(w *simulation, o client.Object) {
 	}
 }
 
-// replaceInStatus changes the text of what is written into statuses, and the object that the patch is made of.
+// replaceInStatus changes the text written into statuses, and the object that the patch is made of.
 func replaceInStatus(pattern, replacement string) func(*simulation, *write) bool {
 	matches := regexp.MustCompile(pattern)
 	return func(_ *simulation, next *write) bool {

@@ -19,7 +19,7 @@ import (
 // child is an object that the operator makes.
 type child struct{ kind, name string }
 
-// children are some of those that the operator makes.
+// children are some of the operator's objects.
 var children = []child{
 	{"StatefulSet", names.ControllerStatefulSet(ctldName)}, {"ConfigMap", names.ControllerConfigMap(ctldName)},
 	{"Service", names.ControllerService(ctldName)}, {"StatefulSet", names.AccountingStatefulSet(dbdName)},
@@ -68,7 +68,7 @@ func (w *simulation) collectGarbage() {
 	}
 }
 
-// templateOf tells the templates of pods apart.
+// templateOf returns a text that identifies a pod template.
 func templateOf(t *corev1.PodTemplateSpec) string {
 	var images []string
 	for _, c := range slices.Concat(t.Spec.InitContainers, t.Spec.Containers) {
@@ -107,7 +107,7 @@ var daemonContainers = []string{"slurmctld", "slurmdbd", "slurmrestd", "login"}
 // runStatefulSet does what the controller of StatefulSets does: one pod at a time gets another template.
 func (w *simulation) runStatefulSet(set *appsv1.StatefulSet) {
 	if len(set.Spec.Template.Spec.Containers) == 0 {
-		return // somebody else's
+		return // a foreign object
 	}
 	replicas, ready, updated := int(*set.Spec.Replicas), int32(0), int32(0)
 	isReplacing := false
@@ -142,7 +142,7 @@ func (w *simulation) runStatefulSet(set *appsv1.StatefulSet) {
 // runDeployment does what the controller of Deployments does, with all pods of another template at once.
 func (w *simulation) runDeployment(d *appsv1.Deployment) {
 	if len(d.Spec.Template.Spec.Containers) == 0 {
-		return // somebody else's
+		return // a foreign object
 	}
 	replicas, ready := 1, int32(0)
 	if d.Spec.Replicas != nil {

@@ -23,11 +23,10 @@ var (
 	first     = flag.Uint64("first", 0, "number of the first history")
 )
 
-// TestNoHistoryBreaksThePromise plays random histories of users who change specs and images, also to what is wrong, lose
-// Secrets, rotate keys and delete what the operator has made; of pods that end, agents that do not answer or refuse
-// configurations, and a kubelet that is late; of an operator that is killed at writes, meets conflicts and errors, and
-// sees objects late; and of somebody else with objects of the same names. In none a promise is broken, and each comes to
-// rest with everything ready.
+// TestNoHistoryBreaksThePromise plays random histories. Users change specs and images, also to invalid ones, lose
+// Secrets, rotate keys and delete the operator's objects. Pods end, agents do not answer or refuse configurations, and
+// the kubelet is late. The operator is killed at writes, meets conflicts and errors, and sees objects late. Foreign
+// objects have the same names. No history breaks a promise, and each comes to rest with everything ready.
 func TestNoHistoryBreaksThePromise(t *testing.T) {
 	count := uint64(*histories) //nolint:gosec // not negative
 	counts, failed := playHistories(*first, *first+count, breakage{})
@@ -111,7 +110,7 @@ func playHistory(seed uint64, broken breakage) *simulation {
 	return w
 }
 
-// event is one thing that happens; time passes with each.
+// event plays one event; time passes with each.
 func (w *simulation) event() {
 	w.now = w.now.Add(time.Duration(w.rand.IntN(8)) * time.Second)
 	switch n := w.rand.IntN(100); {
@@ -128,7 +127,7 @@ func (w *simulation) event() {
 	w.checkKeys()
 }
 
-// accident is something that nobody wants.
+// accident plays an unwanted event.
 func (w *simulation) accident() {
 	running := slices.Sorted(maps.Keys(w.pods))
 	switch w.rand.IntN(6) {
@@ -170,7 +169,7 @@ func (w *simulation) disturbPod(name string) {
 	}
 }
 
-// setWorkers gives the NodeSet so many workers.
+// setWorkers sets the number of the NodeSet's workers.
 func (w *simulation) setWorkers(count int) {
 	w.logf("there are %d workers", count)
 	for i := range 3 {

@@ -18,9 +18,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// simPod is what runs in a pod.
+// simPod is the content of a running pod.
 type simPod struct {
-	// daemon is the name of its main container, and template says what it was made of.
+	// daemon is the name of its main container, and template identifies its template.
 	daemon, image, template string
 	started, ready          bool
 	// wanted and applied are revisions of the configuration, and keys is the key set of the daemon.
@@ -31,12 +31,12 @@ type simPod struct {
 	accounts string
 	// synced is the request to the kubelet that it has followed.
 	synced string
-	// silent says that the agent does not answer, and refuses that it refuses configurations.
+	// silent: the agent does not answer. refuses: it refuses configurations.
 	silent, refuses bool
-	// held is what the wanted revision waits for, nil if for nothing.
+	// held is what the wanted revision waits for, or nil.
 	held     *configagent.Held
 	sessions int
-	// outside says that the pod is that of a slurmdbd that has run elsewhere since, whose state is forgotten.
+	// outside marks the pod of a slurmdbd that has since run elsewhere; its state is forgotten.
 	outside bool
 }
 
@@ -76,7 +76,7 @@ func (w *simulation) runPod(pod *corev1.Pod) {
 	}
 }
 
-// startPod starts the containers of a pod, if its image can be pulled and its Secret is there.
+// startPod starts the containers of a pod, if its image can be pulled and its Secret exists.
 func (w *simulation) startPod(pod *corev1.Pod, p *simPod) {
 	release := releaseIn(p.image)
 	if !release.IsKnown() && p.daemon != "slurmd" || find[*corev1.Secret](w.api, keySecret) == nil {
@@ -121,7 +121,7 @@ func (w *simulation) syncConfig(p *simPod) {
 	}
 }
 
-// answerLookup ends a pod that looks up a release, or says why it does not start.
+// answerLookup ends a pod that looks up a release, or sets the reason why it does not start.
 func (w *simulation) answerLookup(pod *corev1.Pod) {
 	image := pod.Spec.Containers[0].Image
 	state := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(w.now)}}
@@ -192,7 +192,7 @@ func (w *simulation) agentStatus(p *simPod) (configagent.Status, error) {
 	return out, nil
 }
 
-// accountsRevision returns the revision in slurmconf.AccountsFile, or "" if there is none.
+// accountsRevision returns the revision in slurmconf.AccountsFile, or "".
 func accountsRevision(text string) string {
 	var accounts slurmconf.Accounts
 	if json.Unmarshal([]byte(text), &accounts) != nil {
@@ -201,7 +201,7 @@ func accountsRevision(text string) string {
 	return accounts.Revision
 }
 
-// checkStart holds the start of a daemon to what it has stored.
+// checkStart checks the release of a daemon that starts against its stored state.
 func (w *simulation) checkStart(kind string, release releases.Release) {
 	if kind != v1beta1.KindController && kind != v1beta1.KindAccounting {
 		return
@@ -220,8 +220,8 @@ func (w *simulation) checkStart(kind string, release releases.Release) {
 	w.states[kind] = release
 }
 
-// storedRelease returns the release that has written what the daemon of an object will find when it starts: that of a copy
-// which users have put in its place, until a daemon has used it.
+// storedRelease returns the release that wrote the state that an object's daemon will find at its start. Until a daemon
+// has used it, that is a copy with which users replaced the state.
 func (w *simulation) storedRelease(kind string) releases.Release {
 	if restored := w.copies[kind]; restored.IsKnown() && restored.Compare(w.states[kind]) < 0 {
 		return restored

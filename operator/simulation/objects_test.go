@@ -53,7 +53,7 @@ func merge(into, change map[string]any) {
 	}
 }
 
-// prune takes out of an object what was applied before and is not any more.
+// prune removes from an object the fields that were applied before and no longer are.
 func prune(from, before, after map[string]any) {
 	for key, value := range before {
 		inner, isObject := value.(map[string]any)
@@ -78,7 +78,7 @@ func copyInto(from, into client.Object) {
 	reflect.ValueOf(into).Elem().Set(reflect.ValueOf(from.DeepCopyObject()).Elem())
 }
 
-// listInto fills a list with those of objects, by their names, that the labels select.
+// listInto fills a list with the objects that the labels select, in their order.
 func listInto(objects []client.Object, selector labels.Selector, into client.ObjectList) {
 	items := reflect.ValueOf(into).Elem().FieldByName("Items")
 	out := reflect.MakeSlice(items.Type(), 0, len(objects))

@@ -20,17 +20,18 @@ import (
 var (
 	errStale  = errors.New("the object has been modified")
 	errKilled = errors.New("the operator was killed")
-	// errUnknownNamespace is what a cache says that has only other namespaces.
+	// errUnknownNamespace is the error of a cache that has only other namespaces.
 	errUnknownNamespace = errors.New("unknown namespace for the cache")
 	errFlaky            = errors.New("the API server does not answer")
 	errNoRight          = errors.New("the operator has no right to get it")
 )
 
-// ownedKinds are those of which the operator reads only what is in the namespaces in which it may run daemons
+// ownedKinds are the kinds that the operator reads only in the namespaces where it may run daemons
 // (kube.CacheOfOwned, and its rights).
 var ownedKinds = []string{"StatefulSet", "Deployment", "ConfigMap", "Secret"}
 
-// watchedKinds are those that the operator may list and watch alone, so that it reads single objects from its cache.
+// watchedKinds are the kinds that the operator may only list and watch, so that it reads single objects from its
+// cache.
 var watchedKinds = []string{v1beta1.KindController, v1beta1.KindAccounting, v1beta1.KindRestApi, v1beta1.KindLoginSet,
 	v1beta1.KindNodeSet}
 
@@ -42,13 +43,13 @@ type operatorClient struct {
 	isCached bool
 }
 
-// write is what the operator writes.
+// write is one write of the operator.
 type write struct {
 	verb, kind, name string
-	// content is what is applied, or the object.
+	// content is the applied content, or the object.
 	content map[string]any
 	object  client.Object
-	// data is a patch, and isStatus says that it is one of the status.
+	// data is a patch, and isStatus is true for a patch of the status.
 	data     []byte
 	isStatus bool
 }
@@ -212,7 +213,7 @@ func (c *operatorClient) patch(o client.Object, p client.Patch, isStatus bool) e
 // Status implements client.StatusClient.
 func (c *operatorClient) Status() client.SubResourceWriter { return statusWriter{c: c} }
 
-// statusWriter writes statuses by patches alone.
+// statusWriter writes statuses only by patches.
 type statusWriter struct {
 	client.SubResourceWriter
 	c *operatorClient

@@ -25,7 +25,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// simSlurmctld is what the slurmctlds of the Controller share.
+// simSlurmctld is the state that the Controller's slurmctlds share.
 type simSlurmctld struct {
 	// partitions are their states by name, and setByAdmin those that an administrator has set.
 	partitions map[string]string
@@ -38,8 +38,7 @@ type simSlurmctld struct {
 	// files are the files of revisions, and accepted is the revision that was in force last.
 	files    map[string]configagent.Files
 	accepted string
-	// drained is the file in which agents remember the partitions that they have drained, empty if there is none, and drainedAt
-	// when it was written.
+	// drained is the content of the file where agents record the partitions that they drained, or empty. drainedAt is its time.
 	drained   string
 	drainedAt time.Time
 	// written counts files that were written.
@@ -74,7 +73,7 @@ func (c *simSlurmctld) remember(data map[string]string) {
 	c.files[data[slurmconf.RevisionFile]] = files
 }
 
-// execute is what scontrol and squeue do.
+// execute plays scontrol and squeue.
 func (c *simSlurmctld) execute(keepOpen bool) func(context.Context, string, ...string) (string, error) {
 	return func(_ context.Context, program string, args ...string) (string, error) {
 		var out strings.Builder
@@ -128,7 +127,7 @@ func (w *simulation) hold(p *simPod, inForce, wanted configagent.Files) error {
 		return err
 	}
 	verdict := judge.Hold(context.Background(), inForce, wanted)
-	drained, _ := os.ReadFile(judge.File) // there is none if nothing is drained
+	drained, _ := os.ReadFile(judge.File) // the file is missing if nothing is drained
 	c.drained = string(drained)
 	if info, err := os.Stat(judge.File); err == nil && !info.ModTime().Equal(c.drainedAt) {
 		c.drainedAt = c.noteWritten()
@@ -152,7 +151,7 @@ func hasDatabase(files configagent.Files) bool {
 	return out
 }
 
-// forcedRevision returns the revision that is to be applied whatever it ends.
+// forcedRevision returns the revision that is applied whatever it ends.
 func (w *simulation) forcedRevision() string {
 	if config := find[*corev1.ConfigMap](w.api, names.ControllerConfigMap(ctldName)); config != nil {
 		return config.Data[slurmconf.ForcedRevisionFile]
@@ -255,7 +254,7 @@ func (w *simulation) checkDrained(p *simPod) {
 	}
 }
 
-// watchPartitions gives drained partitions their state back when no revision is held any more, as the agent of slurmctld does.
+// watchPartitions gives drained partitions their state back once no revision is held, as the agent of slurmctld does.
 func (w *simulation) watchPartitions(p *simPod) {
 	c := w.slurmctld
 	isHeld := slices.ContainsFunc(slices.Collect(maps.Values(w.pods)), func(o *simPod) bool { return o.held != nil })
@@ -267,10 +266,10 @@ func (w *simulation) watchPartitions(p *simPod) {
 	}
 }
 
-// isControllerPod reports whether a pod is one of those that slurmctld's StatefulSet wants.
+// isControllerPod reports whether slurmctld's StatefulSet wants a pod.
 func (w *simulation) isControllerPod(name string) bool {
 	set := find[*appsv1.StatefulSet](w.api, names.ControllerStatefulSet(ctldName))
-	if set == nil || set.Spec.Replicas == nil { // somebody else's
+	if set == nil || set.Spec.Replicas == nil { // a foreign object
 		return false
 	}
 	for i := range *set.Spec.Replicas {

@@ -50,7 +50,7 @@ func isSyncRequest(next write) bool {
 	return next.verb == "patch" && next.kind == "Pod" && strings.Contains(string(next.data), v1beta1.AnnotationSyncRequested)
 }
 
-// checkOwner holds a write to what belongs to somebody else.
+// checkOwner checks that a write does not touch a foreign object.
 func (w *simulation) checkOwner(next write) {
 	live := w.api.objects[next.kind][next.name]
 	uid, hasUID, _ := unstructured.NestedString(next.content, "metadata", "uid")
@@ -60,7 +60,7 @@ func (w *simulation) checkOwner(next write) {
 	}
 }
 
-// checkDeletion holds a deletion to what is kept.
+// checkDeletion checks that a deletion does not touch an object that must be kept.
 func (w *simulation) checkDeletion(next write) {
 	switch next.kind {
 	case "Secret":
@@ -77,8 +77,8 @@ func (w *simulation) checkDeletion(next write) {
 		if next.name != names.AccountingStatefulSet(dbdName) {
 			break
 		}
-		// slurmdbd is outside now. What it stores there, and which release it has when it comes back, is the users' concern: slurmdbd
-		// does not start with the database of a newer one.
+		// slurmdbd is outside now. Its state there, and its release when it returns, are the users' concern: slurmdbd does not start
+		// with a newer release's database.
 		for _, known := range []map[string]string{w.applied, w.restored} {
 			delete(known, v1beta1.KindAccounting)
 		}
@@ -90,7 +90,7 @@ func (w *simulation) checkDeletion(next write) {
 	w.checkTeardown(next.kind, next.name, "the operator")
 }
 
-// isReleasedSecret reports whether a Secret has keys of a rotation that no daemon of a Controller needs any more.
+// isReleasedSecret reports whether no daemon of a Controller needs the keys of a rotation in a Secret.
 func (w *simulation) isReleasedSecret(name string) bool {
 	secret, c := find[*corev1.Secret](w.api, name), find[*v1beta1.Controller](w.api, ctldName)
 	return (secret == nil || secret.Annotations[v1beta1.AnnotationRotatedFor] != "") && (c == nil || c.DeletionTimestamp != nil)
@@ -104,7 +104,7 @@ func (w *simulation) checkTeardown(kind, name, who string) {
 	}
 }
 
-// checkApply holds what is applied to claims, sessions and the order of releases.
+// checkApply checks the applied content against the promises about claims, sessions and the order of releases.
 func (w *simulation) checkApply(next write) {
 	o, err := fromMap(next.kind, next.content)
 	if err != nil {
@@ -174,7 +174,7 @@ func (w *simulation) checkPatch(next write) {
 	}
 }
 
-// checkText holds a text that everybody may read to what is secret.
+// checkText checks that a public text contains no secret.
 func (w *simulation) checkText(where, text string) {
 	if strings.Contains(text, secretText) {
 		w.failf("%s has the content of a Secret: %s", where, text)
@@ -185,7 +185,7 @@ func (w *simulation) checkText(where, text string) {
 func (w *simulation) checkKeys() {
 	sets := map[string]plan.KeySet{}
 	for name, p := range w.pods {
-		isUnused := p.daemon == "slurmdbd" && !w.isInCluster(v1beta1.KindAccounting) // nobody talks to it
+		isUnused := p.daemon == "slurmdbd" && !w.isInCluster(v1beta1.KindAccounting) // no daemon uses it
 		if p.started && p.daemon != "slurmrestd" && w.pods[name] != nil && !isUnused {
 			sets[p.keys], _ = plan.ParseKeySet(p.keys)
 		}
@@ -199,7 +199,7 @@ func (w *simulation) checkKeys() {
 	}
 }
 
-// objectOf returns an object of the users as it is, or nil.
+// objectOf returns the current object of the users, or nil.
 func (w *simulation) objectOf(kind string) client.Object {
 	return w.api.objects[kind][objectNames[kind]]
 }

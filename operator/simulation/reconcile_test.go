@@ -28,7 +28,7 @@ import (
 // rotationReconciler is the reconciler of Controllers that replaces keys.
 const rotationReconciler = "rotation"
 
-// reconcilers are those that the operator has, in the order in which the end of a history calls them.
+// reconcilers are the operator's reconcilers, in the order in which the end of a history calls them.
 var reconcilers = []string{v1beta1.KindAccounting, v1beta1.KindController, rotationReconciler, v1beta1.KindRestApi,
 	v1beta1.KindLoginSet}
 
@@ -92,7 +92,7 @@ func (w *simulation) reconcile(name string) time.Duration {
 	return result.RequeueAfter
 }
 
-// checkReconciled holds the status of an object that has been reconciled to what it has to say.
+// checkReconciled checks the status of a reconciled object.
 func (w *simulation) checkReconciled(name string, requeueAfter time.Duration) {
 	kind := kindOfReconciler(name)
 	o, isObject := w.objectOf(kind).(upgrade.Object)
@@ -119,7 +119,7 @@ func (w *simulation) reconcileAll() {
 	}
 }
 
-// repeat calls a reconciler until it writes nothing any more, while nothing else happens.
+// repeat calls a reconciler until it writes nothing, while nothing else happens.
 func (w *simulation) repeat(name string) {
 	const enough = 8
 	for range enough {
@@ -153,7 +153,7 @@ func (w *simulation) operatorEvent() {
 	}
 }
 
-// lag has the operator see a kind late, or all as they are.
+// lag makes the operator see a kind late, or all kinds in time.
 func (w *simulation) lag() {
 	if w.chance(60) {
 		clear(w.cache)

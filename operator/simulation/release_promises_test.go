@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/releases"
 )
 
-// ranks are those of the kinds: a daemon must not be newer than those of a higher rank (Slurm's upgrade guide).
+// ranks are the ranks of the kinds: a daemon must not be newer than a daemon of a higher rank (Slurm's upgrade guide).
 var ranks = map[string]int{v1beta1.KindAccounting: 2, v1beta1.KindController: 1}
 
 // checkRelease holds the image of a workload to its state and to the other daemons.
@@ -35,8 +35,8 @@ func (w *simulation) checkRelease(name string, template *corev1.PodTemplateSpec)
 	}
 }
 
-// isInCluster reports whether users have an object in the cluster. A RestApi or LoginSet that refers to nothing is in the one
-// of its pods.
+// isInCluster reports whether users have an object in the cluster. A RestApi or LoginSet without a reference belongs to the
+// cluster of its pods.
 func (w *simulation) isInCluster(kind string) bool {
 	if a, isAccounting := w.objectOf(kind).(*v1beta1.Accounting); isAccounting {
 		c, _ := w.objectOf(v1beta1.KindController).(*v1beta1.Controller)

@@ -46,7 +46,7 @@ func (w *simulation) settle() {
 	}
 }
 
-// reachRest takes everything on until nothing is written any more.
+// reachRest runs everything until nothing is written.
 func (w *simulation) reachRest() {
 	for round := 0; ; round++ {
 		before := w.api.version + w.podChanges
@@ -66,8 +66,8 @@ func (w *simulation) reachRest() {
 	}
 }
 
-// rollBack has users take a cluster at rest back to an older release with copies of its states, the way that the documentation
-// says, which succeeds, or with daemons that they start again, and has it come to rest. The cluster then gets one image again.
+// rollBack makes users return a cluster at rest to an older release with copies of its states. Either they follow the
+// documentation, which succeeds, or they restart the daemons themselves. Then the cluster comes to rest, and gets one image again.
 func (w *simulation) rollBack() {
 	image := pick(w, slurmImages...)
 	stateful := []string{v1beta1.KindController, v1beta1.KindAccounting}
@@ -121,8 +121,8 @@ func (w *simulation) correctSpecs() {
 	}
 }
 
-// newestImage returns the image of the newest release that has run, or that the operator believes to have run. It must also believe
-// it of an image that it allowed before the workload vanished: nothing tells whether a pod got it.
+// newestImage returns the image of the newest release that has run, or that the operator believes to have run. The operator must
+// also believe it of an image that it allowed before the workload vanished: it is unknown whether a pod got it.
 func (w *simulation) newestImage() string {
 	w.recordImages()
 	newest := slurmImages[0]
@@ -161,7 +161,7 @@ func (w *simulation) dropOddClaims() {
 	}
 }
 
-// checkRest checks that everything is ready, and that nothing is written any more.
+// checkRest checks that everything is ready, and that nothing is written.
 func (w *simulation) checkRest() {
 	w.recordImages()
 	for _, kind := range kinds {

@@ -18,7 +18,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/releases"
 )
 
-// The names of the objects. There is one of each kind.
+// The names of the objects, one of each kind.
 const (
 	team       = "team"
 	ctldName   = "slurm"
@@ -51,30 +51,30 @@ type simulation struct {
 	addresses, podChanges int
 	// states are the releases that have stored what the daemons of an object keep, by kind.
 	states map[string]releases.Release
-	// copies are the releases of copies of an older state that users have put in the place of a daemon's, until one has used
-	// them, by kind.
+	// copies are, by kind, the releases of older copies with which users replaced a daemon's state, until a daemon has used
+	// them.
 	copies map[string]releases.Release
 	// restored are the values of the annotation restored-state that have had their effect, by kind.
 	restored map[string]string
 	// images that were applied last, and whether a daemon of them has run, by kind.
 	applied map[string]string
 	hasRun  map[string]bool
-	// theirs are the objects of somebody else, by kind and name.
+	// theirs are the foreign objects, by kind and name.
 	theirs map[string]bool
 	// images are those that users want, by kind.
 	images map[string]string
-	// slurmctld is what the slurmctlds share, and slurmRand decides what happens in Slurm.
+	// slurmctld is the state that the slurmctlds share, and slurmRand decides the events in Slurm.
 	slurmctld *simSlurmctld
 	slurmRand *rand.Rand
 	faults    faults
 	broken    breakage
-	// restricted says that the operator may not run daemons in the namespace.
+	// restricted: the operator may not run daemons in the namespace.
 	restricted bool
-	// reconcilers are those of the operator, by name.
+	// reconcilers are the operator's reconcilers, by name.
 	reconcilers map[string]reconcile.Reconciler
-	// writes counts those of the operator, without requests to the kubelet, which it repeats.
+	// writes counts the operator's writes, except requests to the kubelet, which it repeats.
 	writes int
-	// calm: nothing odd happens any more.
+	// calm: no more odd events happen.
 	calm bool
 	// failure is the first promise that was broken.
 	failure string
@@ -82,13 +82,13 @@ type simulation struct {
 	log     []string
 }
 
-// faults are what the operator is to meet in a reconciliation.
+// faults are the faults that the operator meets in a reconciliation.
 type faults struct {
 	writesUntilFault, readsUntilError int
 	fault                             fault
 	// forbidden is the kind that the operator may not read.
 	forbidden string
-	// killed and met say what has happened in this reconciliation.
+	// killed and met record events of this reconciliation.
 	killed, met bool
 }
 
@@ -104,8 +104,8 @@ const (
 
 var epoch = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// starts are clusters at the beginning of histories, of which every second one runs already. They are made once, since
-// that takes longer than most histories.
+// starts are clusters at the beginning of histories. Every second one already runs. They are made once, since that takes
+// longer than most histories.
 var starts = sync.OnceValue(func() []*simulation {
 	out := make([]*simulation, startCount)
 	for i := range out {
@@ -191,7 +191,7 @@ func (w *simulation) addObjects() {
 	}
 }
 
-// restoreReference makes a Secret or a ConfigMap of the users if there is none.
+// restoreReference creates a Secret or a ConfigMap of the users if it is missing.
 func (w *simulation) restoreReference(name string) {
 	meta := metav1.ObjectMeta{Namespace: team, Name: name}
 	switch {
@@ -211,7 +211,7 @@ func (w *simulation) restoreReference(name string) {
 // pick returns one of several.
 func pick[T any](w *simulation, of ...T) T { return of[w.rand.IntN(len(of))] }
 
-// kinds are those that users make, in the order in which they are upgraded.
+// kinds are the kinds that users create, in the order of their upgrades.
 var kinds = []string{v1beta1.KindAccounting, v1beta1.KindController, v1beta1.KindRestApi, v1beta1.KindLoginSet}
 
 // slurmImages are images whose releases can be looked up, the oldest first.
@@ -223,7 +223,7 @@ const (
 	typoImage = "typo:1"
 )
 
-// releaseIn returns the release in an image, or the zero value if there is none.
+// releaseIn returns the release in an image, or the zero value.
 func releaseIn(image string) releases.Release {
 	if image == siteImage || slices.Contains(slurmImages, image) {
 		out, _ := releases.Parse(image[len(image)-len("00.00"):])

@@ -45,7 +45,7 @@ func (w *simulation) slurmEvent() {
 	}
 }
 
-// pickPartition returns a partition of the running slurmctld, empty if there is none.
+// pickPartition returns a partition of the running slurmctld, or an empty string.
 func (w *simulation) pickPartition() string {
 	if all := slices.Sorted(maps.Keys(w.slurmctld.partitions)); len(all) > 0 {
 		return all[w.slurmRand.IntN(len(all))]
@@ -71,7 +71,7 @@ func (w *simulation) finishJob() {
 	}
 }
 
-// endJobs ends all jobs, and has slurmctld answer and nobody force a revision.
+// endJobs ends all jobs, makes slurmctld answer and removes a forced revision.
 func (w *simulation) endJobs() {
 	w.slurmctld.silent = false
 	clear(w.slurmctld.jobs)
@@ -128,7 +128,7 @@ func (w *simulation) forceRevision() {
 	}
 }
 
-// administerPartition is an administrator who opens or closes a partition.
+// administerPartition plays an administrator who opens or closes a partition.
 func (w *simulation) administerPartition() {
 	if name := w.pickPartition(); name != "" {
 		states := []string{partition.Up, partition.Down, partition.Drain}
@@ -138,7 +138,7 @@ func (w *simulation) administerPartition() {
 	}
 }
 
-// hideHold has agents say that they have what is held.
+// hideHold makes agents report a held revision as applied.
 func hideHold(_ *simulation, said configagent.Status, err error) (configagent.Status, error) {
 	if said.Held != nil {
 		said.Held, said.Error, said.Applied = nil, "", said.Wanted

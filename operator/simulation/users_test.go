@@ -24,7 +24,7 @@ func keyOf(secret, key string) *corev1.SecretKeySelector {
 	return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Key: key}
 }
 
-// addObject makes an object of the users if there is none.
+// addObject creates an object of the users if it is missing.
 func (w *simulation) addObject(kind string) {
 	if w.api.objects[kind][objectNames[kind]] != nil {
 		return
@@ -77,7 +77,7 @@ func (w *simulation) bringKeys(daemon string) {
 	}
 }
 
-// changeObject changes an object of the users, if there is one.
+// changeObject changes an object of the users, if it exists.
 func (w *simulation) changeObject(kind string, change func(client.Object)) {
 	if live := w.api.objects[kind][objectNames[kind]]; live != nil {
 		next, _ := live.DeepCopyObject().(client.Object)
@@ -144,7 +144,7 @@ func (w *simulation) upgrade() {
 	}
 }
 
-// wantOddImage asks for an image of which the operator can find out nothing, unless it is told.
+// wantOddImage sets an image whose release the operator cannot look up, unless the object names it.
 func (w *simulation) wantOddImage(kind string) {
 	image := pick(w, siteImage, siteImage, typoImage)
 	w.wantImage(kind, image)
@@ -210,7 +210,7 @@ func (w *simulation) loseReference() {
 	w.api.remove("ConfigMap", name)
 }
 
-// meetSomebodyElse has somebody else make objects with the names of the operator's, or delete them.
+// meetSomebodyElse creates foreign objects with the names of the operator's, or deletes them.
 func (w *simulation) meetSomebodyElse() {
 	for _, theirs := range slices.Sorted(maps.Keys(w.theirs)) {
 		kind, name, _ := strings.Cut(theirs, "/")
@@ -243,7 +243,7 @@ func (w *simulation) rotate() {
 	}
 }
 
-// restoreOrForget puts a copy of an older state in the place of a daemon's, or removes the annotation, which leaves a copy in place.
+// restoreOrForget replaces a daemon's state by an older copy, or removes the annotation, which leaves the copy.
 func (w *simulation) restoreOrForget(kind string) {
 	image := pick(w, slurmImages...)
 	if w.chance(50) || releaseIn(image).Compare(w.states[kind]) > 0 {
@@ -254,8 +254,8 @@ func (w *simulation) restoreOrForget(kind string) {
 	w.restoreState(kind, image)
 }
 
-// restoreState puts a copy of an older state in the place of a daemon's, and asks for its image. It does so in the way that the
-// documentation says, with the daemon stopped, or starts the daemon again, which converts the copy. It reports which.
+// restoreState replaces a daemon's state by an older copy, and sets its image. It either follows the documentation, with the daemon
+// stopped, or restarts the daemon itself, which converts the copy. It reports whether the daemon was stopped.
 func (w *simulation) restoreState(kind, image string) (isStopped bool) {
 	w.logf("a copy of the state of %s from %s is put in place", kind, image)
 	value := releaseIn(image).String()
@@ -269,13 +269,13 @@ func (w *simulation) restoreState(kind, image string) (isStopped bool) {
 	return isStopped
 }
 
-// endDaemon waits until the pods of a daemon are gone, and stops it if told: it scales the StatefulSet to zero. The operator does
-// nothing meanwhile.
+// endDaemon waits until the pods of a daemon are gone. isStopped also scales the StatefulSet to zero. The operator does nothing
+// meanwhile.
 func (w *simulation) endDaemon(kind string, isStopped bool) {
 	name := map[string]string{v1beta1.KindController: names.ControllerStatefulSet(ctldName),
 		v1beta1.KindAccounting: names.AccountingStatefulSet(dbdName)}[kind]
 	set := find[*appsv1.StatefulSet](w.api, name)
-	if set == nil || len(set.Spec.Template.Spec.Containers) == 0 { // somebody else's
+	if set == nil || len(set.Spec.Template.Spec.Containers) == 0 { // a foreign object
 		return
 	}
 	w.logf("%s is ended, and stopped: %t", kind, isStopped)
@@ -306,9 +306,8 @@ func (w *simulation) deleteSomething() {
 	}
 }
 
-// isRecorded reports whether the statuses of daemons without a state say which images run. A Deployment that is deleted
-// after the operator was killed between its first write and that of the status leaves nothing by which its image could be
-// known.
+// isRecorded reports whether the statuses of daemons without a state record the running images. If a Deployment is deleted after the
+// operator was killed between its first write and the status, its image cannot be found any more.
 func (w *simulation) isRecorded() bool {
 	for _, kind := range []string{v1beta1.KindRestApi, v1beta1.KindLoginSet} {
 		if o, isObject := w.objectOf(kind).(upgrade.Object); isObject {

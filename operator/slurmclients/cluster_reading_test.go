@@ -14,7 +14,7 @@ import (
 
 var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// newNodePoll is a poll of nodes that began so many seconds after zero and took one.
+// newNodePoll returns a poll of nodes that began at the given second and took one.
 func newNodePoll(sequence uint64, begin int, drained ...string) *slurmclient.Snapshot {
 	s := &slurmclient.Snapshot{}
 	s.Nodes.Poll = slurmclient.Poll{Known: true, Sequence: sequence,

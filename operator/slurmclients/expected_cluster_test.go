@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurmtest"
 )
 
-// TestNothingIsWrittenToAnotherCluster: what nobody looked at before is not written to a cluster of
-// another name than the one that the context expects.
+// TestNothingIsWrittenToAnotherCluster: without a read before, nothing is written to a cluster whose name
+// differs from the context's expected one.
 func TestNothingIsWrittenToAnotherCluster(t *testing.T) {
 	_, url := newSimulatedCluster(t, slurmtest.Release2605)
 	c := startClusters(t, nil)

@@ -10,8 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// checkWords makes sure that each word of a line is one option, so that nobody can add
-// another one or another command.
+// checkWords checks that each word of a line is one option, so that no other option or command can be added.
 func checkWords(t *testing.T, words []string) {
 	for i, word := range words {
 		if strings.ContainsAny(word, " \t\r\n\"'`$;&|<>#\\") ||

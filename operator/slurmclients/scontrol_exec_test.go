@@ -103,8 +103,8 @@ func TestWhereScontrolRuns(t *testing.T) {
 	}
 }
 
-// TestScontrolEndsWhenNothingAnswers: a kubelet that is away keeps the stream open without an answer. That must not block
-// the reconciliation of a NodeSet, nor all of them.
+// TestScontrolEndsWhenNothingAnswers: a kubelet that is away keeps the stream open without an answer. That must block
+// neither the reconciliation of its NodeSet nor all others.
 func TestScontrolEndsWhenNothingAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &podScontrol{namespaces: []string{"team"}, client: fake.NewClientset(newCtldPod("b-0")),

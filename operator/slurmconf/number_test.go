@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNumbers: slurmctld shows what it has read in "scontrol show config".
+// TestNumbers: "scontrol show config" shows the value that slurmctld has read.
 func TestNumbers(t *testing.T) {
 	for text, want := range map[string]uint64{"0": 0, "10": 10, "+10": 10, "2k": 2048, "2K": 2048, "02000": 1024, "0x800": 2048, "0X10k": 16384,
 		"infinite": math.MaxUint32, "UNLIMITED": math.MaxUint32} {

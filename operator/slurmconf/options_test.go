@@ -95,7 +95,7 @@ func TestChangesOfOptions(t *testing.T) {
 	}
 }
 
-// TestParsingKeepsEveryOption: each option is there once, with its last value.
+// TestParsingKeepsEveryOption: each option appears once, with its last value.
 func TestParsingKeepsEveryOption(t *testing.T) {
 	names := []string{"Weight", "Gres", "TmpDisk", "realmemory", "CPUs", "Feature", "FEATURES", "MemSpecLimit",
 		"Comment"}

@@ -47,7 +47,7 @@ func TestPartitionsOfIncludedFiles(t *testing.T) {
 	}
 }
 
-// TestPartitionStates: slurmctld reads the beginning of a word alone (measured on 26.05).
+// TestPartitionStates: slurmctld reads only the beginning of a word (measured on 26.05).
 func TestPartitionStates(t *testing.T) {
 	for value, want := range map[string]string{"Drained": "DRAIN", "DOWN*": "DOWN", "Upper": "UP", "inactives": "INACTIVE", `"down"`: "DOWN", "odd": "ODD"} {
 		if got := Partitions("PartitionName=a State=" + value)[0].State; got != want {

@@ -107,7 +107,7 @@ PartitionName=big Nodes=big
 	}
 }
 
-// TestGRESOfNodeSets: slurmctld knows the GRES of the NodeSets and accounts them, unless the user says what it knows and accounts.
+// TestGRESOfNodeSets: slurmctld knows the GRES of the NodeSets and accounts them, unless the user sets these options.
 func TestGRESOfNodeSets(t *testing.T) {
 	gpus := []NodeSet{{Name: "a", GRES: "gpu:h100:4,shard:8"}, {Name: "b", GRES: "gpu:2(S:0-1)"},
 		{Name: "c", GRES: "gpu:a100_3g.20gb:2,nic:no_consume:1K,=:1,fpga"}}
@@ -168,8 +168,8 @@ func TestGRESOfNodeSets(t *testing.T) {
 	}
 }
 
-// TestGRESThatGo: what was used of a TRES is forgotten when it is not accounted for a moment, and kinds whose jobs go on must not keep
-// others from coming.
+// TestGRESThatGo: the usage of a TRES is lost if it is not accounted for a moment. Kinds whose jobs still run must not block new
+// kinds.
 func TestGRESThatGo(t *testing.T) {
 	for _, tc := range []struct {
 		name, extra string

@@ -89,7 +89,7 @@ func TestCompareSlurmConf(t *testing.T) {
 	}
 }
 
-// TestAMovedInclude: what it reads may set what is before or after it.
+// TestAMovedInclude: the included file may set options that stand before or after it.
 func TestAMovedInclude(t *testing.T) {
 	if got := CompareSlurmConf("TreeWidth=1\nInclude a.conf\n", "include a.conf\nTreeWidth=1\n"); got != NeedsReconfigure {
 		t.Errorf("the effect is %d, want %d", got, NeedsReconfigure)

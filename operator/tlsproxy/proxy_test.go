@@ -27,7 +27,7 @@ type running struct {
 	ca      *testcert.CA
 	address string
 	server  *httptest.Server
-	// stop tells the proxy to end, and ended has the result of Serve.
+	// stop ends the proxy, and ended has the result of Serve.
 	stop  context.CancelFunc
 	ended chan error
 }
@@ -182,7 +182,7 @@ func TestRunningRequestsEndAfterTheProxyWasStopped(t *testing.T) {
 	go func() { got <- get(t, client, "https://"+r.address+"/") }()
 	<-begun
 	r.stop()
-	for { // until nobody listens
+	for { // until the port is closed
 		conn, err := net.Dial("tcp", r.address)
 		if err != nil {
 			break

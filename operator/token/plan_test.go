@@ -59,7 +59,7 @@ func inSecret(name, key string) func(*v1beta1.TokenSpec) {
 	}
 }
 
-// newWrittenSecret returns the Secret that is written for a Token so long before noon.
+// newWrittenSecret returns the Secret of a Token that was written the given time before noon.
 func newWrittenSecret(t *testing.T, ago time.Duration, token *v1beta1.Token, key string) *corev1.Secret {
 	t.Helper()
 	out := planToken(noon.Add(-ago), "id", observation{token: token, key: parseKey(t, key)})

@@ -207,7 +207,7 @@ func TestSlurmAcceptsTheTokens(t *testing.T) {
 	}
 }
 
-// TestATokenIsNoKey: a Token makes no Secret from which somebody reads a key, also before there is one.
+// TestATokenIsNoKey: a Token writes no Secret that an object reads a key from, even before the Secret exists.
 func TestATokenIsNoKey(t *testing.T) {
 	selector := func(name, key string) *corev1.SecretKeySelector {
 		return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: key}

@@ -53,7 +53,7 @@ func newHPA(name string) *autoscalingv2.HorizontalPodAutoscaler {
 	}
 }
 
-// isNew makes the NodeSet one whose spec nobody has changed yet, and for which Slurm accepts jobs.
+// isNew gives the NodeSet an unchanged spec, for which Slurm accepts jobs.
 func isNew(s *observation) {
 	s.nodeSet.Generation, s.nodeSet.CreationTimestamp = 1, metav1.NewTime(now.Add(-time.Minute))
 	withSubmittable("True", "Records")(s)
@@ -70,8 +70,8 @@ func withSubmittable(status metav1.ConditionStatus, reason string) option {
 
 func withoutConditions(s *observation) { s.nodeSet.Status.Conditions = nil }
 
-// withUnseenZero makes the zero one that began after the last leader wrote the condition, with replicas, two
-// minutes ago. The HPA was created one minute ago.
+// withUnseenZero makes the zero begin after the last leader wrote the condition, with replicas, two minutes
+// ago. The HPA was created one minute ago.
 func withUnseenZero(s *observation) {
 	withoutOwner(s)
 	withWakeUpCondition("False", "NotNeeded", "it has replicas")(s)
@@ -117,7 +117,7 @@ func withoutOwner(s *observation) {
 	s.nodeSet.ManagedFields = []metav1.ManagedFieldsEntry{entry}
 }
 
-// withClaim makes the zero that of an autoscaler.
+// withClaim makes the zero an autoscaler's.
 func withClaim(s *observation) { withOwner(FieldManager)(s) }
 
 func replicasOwner(manager, subresource string) metav1.ManagedFieldsEntry {

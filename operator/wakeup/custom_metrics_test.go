@@ -104,8 +104,8 @@ func TestCustomMetricsWithoutAServer(t *testing.T) {
 	}
 }
 
-// FuzzMetricAnswers decodes arbitrary answers: a decoded number is that of the answer, rounded up,
-// and is zero only if the answer says so.
+// FuzzMetricAnswers decodes arbitrary answers: a decoded number is the answer's, rounded up, and is zero only
+// if the answer's is.
 func FuzzMetricAnswers(f *testing.F) {
 	for _, value := range []string{"3", "2100m", "0", "-1", "1e30", "9999999999999999999", "1n", "8Ei", "4294967296",
 		"-20102071111000000000"} {

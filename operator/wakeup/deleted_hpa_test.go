@@ -129,7 +129,7 @@ func TestZeroOfDeletedHPAIsWoken(t *testing.T) {
 	r.expect(t, 3, "Woken")
 }
 
-// TestZeroOfDeletedHPAIsKeptInMind: no HPA is there when the new operator looks first.
+// TestZeroOfDeletedHPAIsKeptInMind: no HPA exists when the new operator reads first.
 func TestZeroOfDeletedHPAIsKeptInMind(t *testing.T) {
 	r := newEnv(t, withUnseenZero, withoutHPA)
 	r.fake.required = 3
@@ -162,7 +162,8 @@ func TestConflictKeepsTheOriginOfTheZero(t *testing.T) {
 	r.expect(t, 3, "Woken")
 }
 
-// TestPauseIsKept has a person pause while no operator ran; the HPA lives on, and says that the zero is not its own.
+// TestPauseIsKept: a user pauses while no operator runs; the HPA still exists, and reports that the zero is not its
+// own.
 func TestPauseIsKept(t *testing.T) {
 	r := newEnv(t, withUnseenZero, func(s *observation) { s.hpas[0].CreationTimestamp = metav1.NewTime(before()) })
 	r.fake.required = 3

@@ -14,8 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
-// withScaleUp makes the NodeSet one that is to be scaled up at once: with two replicas, which were seen for an hour, and the
-// HPA of the chart, which is evaluated.
+// withScaleUp makes the NodeSet due for a scale-up: it has had two replicas for an hour, and the chart's HPA, which is
+// evaluated.
 func withScaleUp(s *observation) {
 	withReplicas(2)(s)
 	withAnnotation(v1beta1.AnnotationScaleUp, v1beta1.ScaleUpImmediate)(s)

@@ -59,7 +59,7 @@ func TestAccountsChangeTheConfigMapAlone(t *testing.T) {
 	}
 }
 
-// TestALoadBalancerKeepsSourceAddresses: slurmdbd takes the address of a connection for that of slurmctld.
+// TestALoadBalancerKeepsSourceAddresses: slurmdbd uses the address of a connection as slurmctld's.
 func TestALoadBalancerKeepsSourceAddresses(t *testing.T) {
 	for spec, want := range map[string]corev1.ServiceExternalTrafficPolicy{
 		`{"type":"LoadBalancer"}`:                                   corev1.ServiceExternalTrafficPolicyLocal,

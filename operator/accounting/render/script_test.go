@@ -30,7 +30,7 @@ func startScript(t *testing.T, command string) (*exec.Cmd, string) {
 	return cmd, started
 }
 
-// awaitStarts returns the process ids of so many daemons, which it waits for.
+// awaitStarts waits for the given number of daemons and returns their process ids.
 func awaitStarts(t *testing.T, started string, count int) []string {
 	t.Helper()
 	for range 1200 {

@@ -46,7 +46,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestGresTypesAreThoseInForce: they stay while no agent tells what is in force, and all slurmctlds must know them.
+// TestGresTypesAreThoseInForce: they stay while no agent reports the files in force, and all slurmctlds must know
+// them.
 func TestGresTypesAreThoseInForce(t *testing.T) {
 	agent := func(types ...string) agentstatus.Agent {
 		return agentstatus.Agent{Status: configagent.Status{GresTypes: types}}
@@ -76,7 +77,7 @@ func TestGresTypesAreThoseInForce(t *testing.T) {
 	}
 }
 
-// TestUnchangedStatusStays: the time of a condition is that of its last change.
+// TestUnchangedStatusStays: the time of a condition is the time of its last change.
 func TestUnchangedStatusStays(t *testing.T) {
 	c := &v1beta1.Controller{ObjectMeta: metav1.ObjectMeta{Generation: 7}}
 	c.Status = Of(noon, c, newReady())

@@ -26,7 +26,7 @@ func hpaThatAllowsNone() *autoscalingv2.HorizontalPodAutoscaler {
 	return hpa
 }
 
-// setNew makes the NodeSet one that was just created.
+// setNew makes the NodeSet look just created.
 func (r *testEnv) setNew() {
 	r.change(func(n *v1beta1.NodeSet) { n.Generation, n.CreationTimestamp = 0, metav1.NewTime(r.now) })
 }
@@ -91,8 +91,8 @@ func TestANewNodeSetThatNobodyCanSubmitToHasItsWorker(t *testing.T) {
 	}
 }
 
-// TestANewNodeSetKeepsTheWorkersThatItFinds: those of a NodeSet that was deleted without them, and those that the operator created before
-// it ended, although the status does not count them yet.
+// TestANewNodeSetKeepsTheWorkersThatItFinds: workers of a NodeSet that was deleted without them, and workers that the operator created
+// before it ended, although the status does not count them yet.
 func TestANewNodeSetKeepsTheWorkersThatItFinds(t *testing.T) {
 	for _, isForced := range []bool{false, true} {
 		r := newTestEnv(t, nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(4), func(n *v1beta1.NodeSet) {

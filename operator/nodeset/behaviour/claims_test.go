@@ -65,7 +65,7 @@ func TestAClaimOfAPendingWorkerIsCreatedAgain(t *testing.T) {
 	r.must(r.Get(t.Context(), key, claim))
 }
 
-// TestAClaimThatIsRefusedStopsNoOtherWorker: somebody deleted the claim of a pending worker, and the quota is used up by now.
+// TestAClaimThatIsRefusedStopsNoOtherWorker: the claim of a pending worker was deleted, and the quota is now used up.
 func TestAClaimThatIsRefusedStopsNoOtherWorker(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(3, setClaims))
 	r.pollAndReconcile()

@@ -15,8 +15,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 )
 
-// removeOwner takes the NodeSet off what it made, as the garbage collector does: in the
-// foreground, or to leave orphans. What has no other owner it deletes in the foreground.
+// removeOwner removes the NodeSet from the owners of its objects, as the garbage collector does: in the
+// foreground, or to leave orphans. In the foreground it deletes objects without another owner.
 func (r *testEnv) removeOwner(inForeground bool) {
 	r.t.Helper()
 	off := func(refs []metav1.OwnerReference) []metav1.OwnerReference {
@@ -135,7 +135,7 @@ func TestWorkersOfAnEarlierVersionAreAnchored(t *testing.T) {
 	}
 }
 
-// TestWithoutTheNamespaceNoWorkerIsMade: such a worker would go with the NodeSet.
+// TestWithoutTheNamespaceNoWorkerIsMade: such a worker would be deleted with the NodeSet.
 func TestWithoutTheNamespaceNoWorkerIsMade(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.must(r.Client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "slurm"}}))

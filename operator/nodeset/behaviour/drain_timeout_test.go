@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 )
 
-// TestEditedDrainTimesEndNoJob: somebody writes times before the drain into the annotations of an old worker.
+// TestEditedDrainTimesEndNoJob: a user writes times before the drain into the annotations of an old worker.
 func TestEditedDrainTimesEndNoJob(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(1, nodesettest.WithDrainPolicy(v1beta1.DrainPolicy{
 		Type: v1beta1.DrainTimeout, Timeout: &metav1.Duration{Duration: 24 * time.Hour}})))

@@ -173,8 +173,7 @@ func (r *testEnv) kubelet() {
 	}
 }
 
-// startWorkers reconciles until the NodeSet's workers exist, Slurm lists them and nothing
-// changes any more.
+// startWorkers reconciles until the NodeSet's workers exist, Slurm lists them and nothing changes.
 func (r *testEnv) startWorkers() {
 	r.t.Helper()
 	for range 4 {
@@ -248,7 +247,7 @@ func (r *testEnv) pod(name string) *corev1.Pod {
 	return out
 }
 
-// podNames are those of the pods.
+// podNames returns the names of the pods.
 func (r *testEnv) podNames() string {
 	r.t.Helper()
 	var out []string

@@ -296,7 +296,7 @@ func TestANewProcessTellsNothingBeforeItHasRead(t *testing.T) {
 	r.clearWrites()
 	latest := r.slurm.Latest
 	r.slurm.Latest, r.slurmMissing = &slurmclients.Reading{Snapshot: &slurmclient.Snapshot{}}, true
-	r.reconcile() // there is no client yet
+	r.reconcile() // no client exists yet
 	r.slurmMissing = false
 	r.reconcile() // nothing is read yet
 	expectStrings(t, "the writes", r.writes)
@@ -314,7 +314,7 @@ func TestWritesAreNotForgottenForAReadingThatCameMeanwhile(t *testing.T) {
 	r.startWorkers()
 	r.scale(0)
 	slow := r.now.Add(10 * time.Second)
-	r.slurm.Before = func() error { // the write takes a while, in which Slurm is read
+	r.slurm.Before = func() error { // Slurm is read during the slow write
 		r.now = slow.Add(5 * time.Second)
 		r.slurm.Poll()
 		r.now = slow.Add(9 * time.Second)
@@ -347,7 +347,7 @@ func (r *testEnv) crashWorkers() {
 	}
 }
 
-// TestAWorkerThatCrashesInANewClusterIsReplaced: nobody set a maximum, so Slurm has no records.
+// TestAWorkerThatCrashesInANewClusterIsReplaced: no maximum is set, so Slurm has no records.
 func TestAWorkerThatCrashesInANewClusterIsReplaced(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "Wieght=2" }))
 	for range 3 {

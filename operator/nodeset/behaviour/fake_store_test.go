@@ -90,7 +90,7 @@ func (r *testEnv) interceptStatusPatch(ctx context.Context, c client.Client, nam
 	return r.after(c.SubResource(name).Patch(ctx, obj, patch, opts...))
 }
 
-// cachedObject is what a cache gave out without copying it: whoever changes that changes it for all.
+// cachedObject is an object that a cache returned without a copy: a change of it affects all readers.
 type cachedObject struct{ given, was runtime.Object }
 
 // interceptList remembers what the cache of a manager would not copy.
@@ -104,7 +104,7 @@ func (r *testEnv) interceptList(ctx context.Context, c client.WithWatch, list cl
 		return nil
 	}
 	return meta.EachListItem(list, func(item runtime.Object) error {
-		switch item := item.(type) { // the list's own struct is a copy, what it points to is not
+		switch item := item.(type) { // only the list's own struct is a copy
 		case *corev1.Pod:
 			given := *item
 			r.cachedObjects = append(r.cachedObjects, cachedObject{&given, item.DeepCopy()})

@@ -12,15 +12,13 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/nodesettest"
 )
 
-// holdSince makes the status one that Slinky's operator wrote some time ago, and an operator that has just started. more
-// are entries besides.
+// holdSince restarts the operator after Slinky's operator wrote the status some time ago. more are additional entries.
 func (r *testEnv) holdSince(ago time.Duration, more ...metav1.ManagedFieldsEntry) {
 	more = append(more, kubetest.WrittenBySlinky(r.now.Add(-ago)))
 	r.restartWithCache(kubetest.WithManagedFields(r.Client, more...))
 }
 
-// TestANodeSetThatAnotherOperatorHoldsIsLeftAlone: whatever there is to do, no pod, no Slurm node and no other object is
-// written.
+// TestANodeSetThatAnotherOperatorHoldsIsLeftAlone: no pod, Slurm node or other object is written, whatever is due.
 func TestANodeSetThatAnotherOperatorHoldsIsLeftAlone(t *testing.T) {
 	for _, tc := range []struct {
 		name string

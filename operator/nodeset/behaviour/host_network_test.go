@@ -41,7 +41,7 @@ func avoidsKubeNodes(pod *corev1.Pod) bool {
 	return pod.Spec.Affinity != nil && pod.Spec.Affinity.NodeAffinity != nil
 }
 
-// TestALabelNamesNoWorkerWithTheNetworkOfItsNode: slurmd has the name of the Kubernetes node, whatever somebody writes into the label.
+// TestALabelNamesNoWorkerWithTheNetworkOfItsNode: slurmd has the name of the Kubernetes node, whatever the label contains.
 func TestALabelNamesNoWorkerWithTheNetworkOfItsNode(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(2, withPodTemplate(`{"hostNetwork": true}`)))
 	for range 4 {

@@ -36,8 +36,8 @@ func hpaOfGPU(most int32) *autoscalingv2.HorizontalPodAutoscaler {
 	return h
 }
 
-// newEnvWithMax has a NodeSet with a maximum and a worker, that of an HPA or its own, and a Slurm
-// with as many FUTURE records as the operator makes at most, or with none.
+// newEnvWithMax returns a NodeSet with a worker and a maximum, either its own or an HPA's. Slurm has as many
+// FUTURE records as the operator makes at most, or none.
 func newEnvWithMax(t *testing.T, most int32, ofHPA, recorded bool) *testEnv {
 	t.Helper()
 	n := nodesettest.NewNodeSet(1, func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "CPUs=4" })

@@ -151,7 +151,7 @@ func TestAnOldReadingExposesNoWorker(t *testing.T) {
 	r.reconcileOther("cpu")
 	r.createObject(nodesettest.NewKubeNode("x-0"))
 	for range 3 {
-		r.now = r.now.Add(10 * time.Minute) // no poll any more
+		r.now = r.now.Add(10 * time.Minute) // no later poll
 		r.reconcile()
 	}
 	if got := r.podNames(); got != "cpu-0 gpu-0" || r.mayRunOn(r.pod("gpu-0"), "x-0") {

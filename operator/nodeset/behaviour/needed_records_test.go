@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// newSurplusEnv has a NodeSet without workers, and four FUTURE records, of which two have long been surplus: they are
-// deleted at the next reconciliation.
+// newSurplusEnv returns a NodeSet without workers and with four FUTURE records. Two of them have long been surplus:
+// the next reconciliation deletes them.
 func newSurplusEnv(t *testing.T) *testEnv {
 	r := newTestEnv(t, nodesettest.NewNodeSet(0, nodesettest.WithMaxReplicas(4),
 		func(n *v1beta1.NodeSet) { n.Spec.ExtraConf = "CPUs=4" }))

@@ -19,14 +19,14 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// killScenario is what happens to NodeSet gpu while jobs run on it, by turn. The process is
-// killed from turn from on.
+// killScenario is a sequence of changes to NodeSet gpu while jobs run on it, by turn. From turn from on, the
+// process is killed.
 type killScenario struct {
 	name   string
 	set    *v1beta1.NodeSet
 	from   int
 	events map[int]func(*testEnv)
-	// any: how it ends is the same but for which ordinals are left.
+	// anyOrdinals: the outcome may differ in the remaining ordinals.
 	anyOrdinals bool
 }
 
@@ -147,7 +147,7 @@ func (r *testEnv) runJobs(queue []uint32, left map[uint32]int) []uint32 {
 	return queue
 }
 
-// outcome is all that is there, without times and versions.
+// outcome returns all objects and records, without times and versions.
 func (r *testEnv) outcome() string {
 	var out strings.Builder
 	set := &v1beta1.NodeSet{}

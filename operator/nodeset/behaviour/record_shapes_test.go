@@ -139,8 +139,8 @@ func (r *testEnv) expectGRES(want string) {
 	}
 }
 
-// TestLostTypesOfGRESAreRestored: an earlier version did not write the types after the creation. slurmctld refuses them
-// after it was reconfigured once, so that the records are created again, except one that a job names.
+// TestLostTypesOfGRESAreRestored: an earlier version did not write the types after the creation. slurmctld refuses them after
+// a reconfigure, so the records are recreated, except one that a job names.
 func TestLostTypesOfGRESAreRestored(t *testing.T) {
 	r := newShapeEnv(t)
 	for name, n := range r.slurm.Nodes {

@@ -216,8 +216,8 @@ func TestWorkersWaitForTheirKindsOfGRES(t *testing.T) {
 	}
 }
 
-// TestScaleInDoesNotWaitForKindsOfGRES: the workers that there are stay in service, and go when they are not wanted any more. None is
-// replaced meanwhile.
+// TestScaleInDoesNotWaitForKindsOfGRES: existing workers stay in service, and are removed once they are not wanted. None is replaced
+// meanwhile.
 func TestScaleInDoesNotWaitForKindsOfGRES(t *testing.T) {
 	n := nodesettest.NewNodeSet(2)
 	n.Spec.ExtraConf = "CPUs=4 Gres=gpu:2"

@@ -149,7 +149,7 @@ func TestAnImageIsTakenBackBeforeItWasGiven(t *testing.T) {
 	}
 }
 
-// TestTheOldestImageCountsWhileWorkersKeepIt: below the partition they do, also while there are none.
+// TestTheOldestImageCountsWhileWorkersKeepIt: ordinals below the partition keep it, even without workers.
 func TestTheOldestImageCountsWhileWorkersKeepIt(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(2, withImage("slurmd:24.11"), func(n *v1beta1.NodeSet) {
 		n.Spec.UpdateStrategy.RollingUpdate = &v1beta1.RollingUpdate{Partition: new(int32(1)),
@@ -164,7 +164,7 @@ func TestTheOldestImageCountsWhileWorkersKeepIt(t *testing.T) {
 	if s := r.nodeSet().Status; s.Release != "24.11" || s.NextImage != "slurmd:26.05" {
 		t.Errorf("the status is %+v", s.ReleaseStatus)
 	}
-	r.change(withImage("slurmd:26.11")) // which is refused while the update goes on
+	r.change(withImage("slurmd:26.11")) // refused during the update
 	if got := r.settleRelease(); got != "slurmd:24.11 slurmd:26.05" {
 		t.Errorf("with a refused image they have %s", got)
 	}
@@ -202,7 +202,7 @@ func TestTheDefaultImageWaitsToo(t *testing.T) {
 	r.expectNothingDrained()
 }
 
-// TestNothingIsLookedUpForASlurmctldOutside: nobody knows its release.
+// TestNothingIsLookedUpForASlurmctldOutside: its release is unknown.
 func TestNothingIsLookedUpForASlurmctldOutside(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(1, withImage("slurmd:a")))
 	r.startWorkers()
@@ -217,8 +217,8 @@ func TestNothingIsLookedUpForASlurmctldOutside(t *testing.T) {
 	}
 }
 
-// TestAdoptedWorkersKeepTheirRelease: the NodeSet was deleted without its pods, and made again with an image of a newer release than
-// that of slurmctld. Its status knows no revision.
+// TestAdoptedWorkersKeepTheirRelease: the NodeSet was deleted without its pods, and recreated with an image of a newer release than
+// slurmctld's. Its status knows no revision.
 func TestAdoptedWorkersKeepTheirRelease(t *testing.T) {
 	rolling := func(n *v1beta1.NodeSet) { n.Spec.UpdateStrategy.Type = v1beta1.UpdateRolling }
 	r := newTestEnv(t, nodesettest.NewNodeSet(2, withImage("slurmd:24.11"), rolling))

@@ -52,8 +52,8 @@ func TestTwoDaemonSetNodeSetsAtTheSameMoment(t *testing.T) {
 	}
 }
 
-// TestARenameAndAScaleOutAtTheSameMoment: one change gives the older NodeSet the names of the younger one, and both a worker.
-// The younger one does not see the new name of the other yet, and that one not the younger one's pod.
+// TestARenameAndAScaleOutAtTheSameMoment: one change gives the older NodeSet the names of the younger one, and a worker to
+// each. The younger one does not see the older one's new name yet, and the older one does not see the younger one's pod.
 func TestARenameAndAScaleOutAtTheSameMoment(t *testing.T) {
 	younger := nodesettest.NewNodeSet(0, withHostname("x-"))
 	younger.Name, younger.UID = "zzz", "zzz-uid"

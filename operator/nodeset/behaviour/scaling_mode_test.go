@@ -180,8 +180,8 @@ func TestAPendingWorkerWithHostNetworkBlocksNoOthers(t *testing.T) {
 	}
 }
 
-// TestClaimsOfTheOtherScalingModeStopNoWorker: a worker that waits for a Kubernetes node stays after a change of the scaling mode, mounts a
-// claim of the user's own, and claims cannot be rendered for it any more.
+// TestClaimsOfTheOtherScalingModeStopNoWorker: after a change of the scaling mode, a worker that waits for a Kubernetes node stays. It
+// mounts a user's own claim, and claims can no longer be rendered for it.
 func TestClaimsOfTheOtherScalingModeStopNoWorker(t *testing.T) {
 	labelled := func(n *corev1.Node) { n.Labels = map[string]string{"x": "y"} }
 	for _, to := range []v1beta1.ScalingMode{v1beta1.ScalingModeDaemonSet, v1beta1.ScalingModeStatefulSet} {

@@ -133,8 +133,8 @@ func TestANodeSetWithAProblemReservesNothing(t *testing.T) {
 	}
 }
 
-// TestAScheduledUpdateChangesTheShape: the reservation of the update names the nodes of the workers, as slurmclients tells. It must
-// not keep the records of the old shape that the update is there to replace.
+// TestAScheduledUpdateChangesTheShape: the update's reservation names the nodes of the workers, as slurmclients reports. It must
+// not keep the records of the old shape that the update should replace.
 func TestAScheduledUpdateChangesTheShape(t *testing.T) {
 	for _, extra := range []string{"CPUs=8", "CPUs=2"} {
 		for _, busy := range []bool{false, true} {

@@ -108,8 +108,8 @@ func TestAnOlderNodeSetGetsThePrefixOfAPendingWorker(t *testing.T) {
 	r.expectDistinctNames("both pull their images")
 }
 
-// The younger NodeSet keeps its own old names below the partition; its new hostname is that of an older one. Its worker
-// zzz-old-0, whose name nobody else could have, is lost.
+// The younger NodeSet keeps its own old names below the partition; its new hostname belongs to an older one. Its worker zzz-old-0,
+// whose name no other could have, is lost.
 func TestAYoungerNodeSetKeepsOldNamesOfItsOwn(t *testing.T) {
 	other := nodesettest.NewNodeSet(1, withHostname("x-"))
 	other.Name, other.UID = "cpu", "uid-cpu"

@@ -13,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// drainNode drains a Slurm node as somebody else.
+// drainNode drains a Slurm node as another user.
 func (r *testEnv) drainNode(name, by, reason string) {
 	n := r.slurm.Nodes[name]
 	n.State.Flags |= slurm.NodeDrain

@@ -37,8 +37,7 @@ func (r *testEnv) hostKeys() *corev1.Secret {
 	return out
 }
 
-// TestHostKeysOutliveEverything: they are made once, before the first worker, belong to nobody, and come back when
-// somebody deletes them.
+// TestHostKeysOutliveEverything: they are made once, before the first worker, have no owner, and are recreated when deleted.
 func TestHostKeysOutliveEverything(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(1, withSSH), sssdSecret())
 	r.clearWrites()

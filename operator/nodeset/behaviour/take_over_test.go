@@ -59,8 +59,8 @@ func newSlinkyObjects() []client.Object {
 	return []client.Object{revision, budget, service}
 }
 
-// newTakenOver has three workers of Slinky's operator with the given labels of revisions, of which the first runs job 7.
-// theirs is the revision that it reported as the newest.
+// newTakenOver returns three workers of Slinky's operator with the given labels of revisions. The first one runs job 7.
+// theirs is the newest revision that Slinky's operator reported.
 func newTakenOver(t *testing.T, theirs string, labels ...string) *testEnv {
 	t.Helper()
 	n := nodesettest.NewNodeSet(int32(len(labels)))

@@ -40,8 +40,8 @@ func (r *testEnv) passTime(times int, step time.Duration) {
 	}
 }
 
-// TestAJobThatSlurmctldForgotKeepsItsUnreadyWorker: slurmctld comes back with an older state, in which the record is FUTURE, while the
-// processes of the job run on.
+// TestAJobThatSlurmctldForgotKeepsItsUnreadyWorker: slurmctld returns with an older state, in which the record is FUTURE, while the
+// processes of the job still run.
 func TestAJobThatSlurmctldForgotKeepsItsUnreadyWorker(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(1, nodesettest.WithMaxReplicas(2)))
 	r.pollAndReconcile()

@@ -86,7 +86,7 @@ func TestOldRevisionsAreKeptUpToTheLimit(t *testing.T) {
 	for _, rev := range list.Items {
 		kept[rev.Name] = rev.Revision
 	}
-	// That of the worker, the newest, and two of those between.
+	// The worker's revision, the newest, and two between them.
 	want := map[string]int64{"gpu-" + hashes[0]: 1, "gpu-" + hashes[3]: 4, "gpu-" + hashes[4]: 5, "gpu-" + hashes[5]: 6}
 	if diff := cmp.Diff(want, kept); diff != "" {
 		t.Error(diff)
@@ -160,7 +160,7 @@ func TestWorkersBelowThePartitionComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// confOf is what a worker was given of extraConf.
+// confOf returns the part of extraConf that a worker has.
 func confOf(p *corev1.Pod) string {
 	for _, e := range p.Spec.Containers[0].Env {
 		for word := range strings.FieldsSeq(strings.ReplaceAll(e.Value, "'", " ")) {

@@ -15,7 +15,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// kubeName is what names of objects look like.
+// kubeName matches names of Kubernetes objects.
 var kubeName = regexp.MustCompile(`^[a-z0-9.-]+$`)
 
 func TestParse(t *testing.T) {

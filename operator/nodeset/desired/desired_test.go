@@ -289,7 +289,7 @@ func TestWhereAWorkerFits(t *testing.T) {
 	}
 }
 
-// newObservation is what was seen of NodeSet gpu: idle workers of the newest revision.
+// newObservation returns an observation of NodeSet gpu: idle workers of the newest revision.
 func newObservation(workers int, change ...func(*Observation)) *Observation {
 	s := &Observation{NodeSet: nodesettest.NewNodeSet(int32(workers)), ClusterRef: "slurm",
 		Revision: render.Revision{Hash: "new"}, KubeNodes: map[string]*corev1.Node{}}

@@ -34,8 +34,8 @@ func TestClaimedNames(t *testing.T) {
 	}
 }
 
-// TestAClaimOfAnEarlierClock: reconciliations read the clock before they wait for each other, so that the one that read it first may claim
-// last.
+// TestAClaimOfAnEarlierClock: reconciliations read the clock before they wait for each other, so the first to read it may be the last
+// to claim.
 func TestAClaimOfAnEarlierClock(t *testing.T) {
 	now := time.Now()
 	claims, cluster := NewClaimedNames(), refs.ClusterKey{Kind: "Controller", Namespace: "a", Name: "slurm"}

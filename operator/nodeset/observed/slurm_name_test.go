@@ -9,8 +9,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
-// TestSlurmNameOfAWorkerWithTheNetworkOfItsNode: its slurmd has the name of the Kubernetes node (fieldRef spec.nodeName), whatever somebody
-// writes into the label.
+// TestSlurmNameOfAWorkerWithTheNetworkOfItsNode: its slurmd has the name of the Kubernetes node (fieldRef spec.nodeName), whatever the
+// label contains.
 func TestSlurmNameOfAWorkerWithTheNetworkOfItsNode(t *testing.T) {
 	pod := &corev1.Pod{}
 	pod.Labels = map[string]string{v1beta1.LabelPodIndex: "0", v1beta1.LabelPodHostname: "kube-1"}

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// withClaims adds the claim of worker 0, which uses it, and one of a worker that is gone. Both are
-// to be deleted when their worker is removed.
+// withClaims adds the claim of worker 0, and the claim of a worker that is gone. Both should be deleted when
+// their worker is removed.
 func withClaims(s *planInput) {
 	s.desired.ClaimRetention.WhenScaled = true
 	s.observed.Claims = []Claim{

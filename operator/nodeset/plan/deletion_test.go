@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// withoutSlurmCluster takes the Slurm cluster away, as it is seen by a process that never saw it.
+// withoutSlurmCluster removes the Slurm cluster, as in a process that never saw it.
 func withoutSlurmCluster(s *planInput) {
 	s.observed.Slurm = SlurmReading{Problem: "its Controller or Cluster does not exist"}
 }

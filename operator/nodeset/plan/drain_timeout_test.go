@@ -31,7 +31,7 @@ func TestATimeoutBeginsNotBeforeOurDrain(t *testing.T) {
 			s := newInput(0, 1, withTimeout(30*time.Second), withCause(0, causeScaleIn), withRecord(0, func(r *Record) {
 				r.Drain, r.Busy, r.OurReason, r.OurReasonAt = true, true, !tc.drainedAt.IsZero(), tc.drainedAt
 			}))
-			mark := &s.observed.Workers[0].DrainMark // as somebody edited it
+			mark := &s.observed.Workers[0].DrainMark // as a user edited it
 			mark.Since, mark.Drained = noon.Add(-50*time.Minute), noon.Add(-50*time.Minute)
 			a := s.runPlanner()
 			deleted := slices.ContainsFunc(a.Steps, func(step Step) bool { return step.Verb == DeletePod })

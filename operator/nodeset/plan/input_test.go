@@ -13,7 +13,7 @@ import (
 // noon is when tests plan.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// planInput is what a test plans on.
+// planInput is the input of a plan in a test.
 type planInput struct {
 	desired  Desired
 	observed Observation
@@ -95,7 +95,7 @@ func withOurDrain(i int) func(*planInput) {
 	}
 }
 
-// withCause notes on a worker that it is to go.
+// withCause marks a worker for removal.
 func withCause(i int, cause string) func(*planInput) {
 	return withWorker(i, func(w *Worker) {
 		w.DrainMark.Cause, w.DrainMark.Since = cause, noon.Add(-time.Minute)

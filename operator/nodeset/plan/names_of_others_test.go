@@ -91,7 +91,7 @@ func swapNames(kubeNode string) string {
 	return map[string]string{"k-n-0": "n-1", "k-n-1": "n-0"}[kubeNode]
 }
 
-// TestRandomNamesOfKubernetesNodesLoseNoWorker: each Kubernetes node gets another name, often one that another still has.
+// TestRandomNamesOfKubernetesNodesLoseNoWorker: each Kubernetes node gets another name, often one that another node still has.
 func TestRandomNamesOfKubernetesNodesLoseNoWorker(t *testing.T) {
 	for seed := range uint64(1000) {
 		rnd := rand.New(rand.NewPCG(seed, 7))

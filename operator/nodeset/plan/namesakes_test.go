@@ -69,7 +69,8 @@ func TestTwoWorkersOfOneSlurmNode(t *testing.T) {
 		w.Slot.KubeNode = "k-n-0.b"
 		s.observed.Workers = append(s.observed.Workers, w)
 	}
-	// Both exist since an earlier version of the operator. The first is to go, and the second is left alone.
+	// Both exist since an earlier version of the operator. The first should be removed, and the second is left
+	// alone.
 	first := newInput(0, 1, withPerKubeNode("k-n-0.b"), withShortNames, second)
 	expectSteps(t, first, "annotate n-0 ScaleIn", "drain n-0")
 }

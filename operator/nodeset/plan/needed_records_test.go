@@ -84,7 +84,7 @@ func TestRecordsThatPendingJobsNeed(t *testing.T) {
 	}
 }
 
-// TestANeededRecordIsDeletedWhenItsJobHasEnded: the time for which it is surplus goes on meanwhile.
+// TestANeededRecordIsDeletedWhenItsJobHasEnded: its time as a surplus record continues meanwhile.
 func TestANeededRecordIsDeletedWhenItsJobHasEnded(t *testing.T) {
 	s := newInput(0, 0, withFutures(2), withMaximum(1), withOldSurplus(1), withPendingJob(2, ""))
 	if diff := cmp.Diff(Surplus{Records: []string{"n-1"}}, s.runPlanner().Surplus); diff != "" {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzOrdinals reads any text as ordinals: there are not too many, each is within the bounds,
-// and what is written of them is read as the same.
+// FuzzOrdinals reads any text as ordinals: their number is limited, each is within the bounds, and they are
+// the same after they are written and read again.
 func FuzzOrdinals(f *testing.F) {
 	for _, text := range []string{"0-2,5", "3-1", "x,1", "-1", "0-99999999999", "0-9,0-9,0-9,5,5",
 		"9223372036854775807", "0-9223372036854775807"} {

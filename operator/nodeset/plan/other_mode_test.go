@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// withKubeNodes has a worker on each of so many Kubernetes nodes, k-n-0 on.
+// withKubeNodes adds a worker on each of count Kubernetes nodes, from k-n-0.
 func withKubeNodes(count int) func(*planInput) {
 	return func(s *planInput) {
 		s.desired.PerKubeNode, s.desired.MaxWorkers = true, nil

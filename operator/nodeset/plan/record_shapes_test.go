@@ -17,7 +17,7 @@ func withOldShape(ordinals ...int) func(*planInput) {
 	}
 }
 
-// withLargerShape gives records of ordinals a shape for which Slurm refuses a worker of the NodeSet.
+// withLargerShape gives the records of ordinals a shape that makes Slurm refuse a worker of the NodeSet.
 func withLargerShape(ordinals ...int) func(*planInput) {
 	return func(s *planInput) {
 		for _, i := range ordinals {

@@ -150,8 +150,8 @@ func TestAReservationThatHasBegunIsExtendedWithoutAStart(t *testing.T) {
 	}
 }
 
-// DaemonSet mode, within the window: the last outdated worker was n-1, which is gone; n-0's Kubernetes node does not match any
-// more, and it waits for a job of days. The reservation must let n-1 go, so that its record can get the new shape.
+// DaemonSet mode, within the window: the last outdated worker was n-1, which is gone. n-0's Kubernetes node no longer matches,
+// and n-0 waits for a job of days. The reservation must release n-1, so that its record can get the new shape.
 func TestTheReservationEndsWhileAWorkerOutsideItWaits(t *testing.T) {
 	s := newInput(2, 2, func(s *planInput) {
 		s.desired.PerKubeNode, s.desired.KubeNodes = true, []string{"k-n-1"}

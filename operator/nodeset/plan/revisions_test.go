@@ -124,8 +124,8 @@ func TestNewWorkersHaveTheRevisionThatTheirOrdinalKeeps(t *testing.T) {
 	}
 }
 
-// TestRevisionsOfAnotherOperator: they are neither deleted nor kept by an ordinal, and the new one records what it
-// adopts.
+// TestRevisionsOfAnotherOperator: they are neither deleted nor kept by an ordinal, and the new revision records
+// the ones that it adopts.
 func TestRevisionsOfAnotherOperator(t *testing.T) {
 	desired := &Desired{Revision: "new", RevisionName: "gpu-new", Update: Update{Partition: 5}}
 	observed := &Observation{AdoptedRevisions: map[string]string{"b": "new", "a": "new", "x": "old"},

@@ -211,7 +211,7 @@ func TestAWorkerYieldsItsNameBeforeItsSlurmdRuns(t *testing.T) {
 	}
 }
 
-// TestAWorkerThatNeverRanIsDeletedWhereSlurmListsNoNodes: a new cluster, or one at zero, has FUTURE records alone.
+// TestAWorkerThatNeverRanIsDeletedWhereSlurmListsNoNodes: a new cluster, or one at zero, has only FUTURE records.
 func TestAWorkerThatNeverRanIsDeletedWhereSlurmListsNoNodes(t *testing.T) {
 	pulling := withWorker(0, func(w *Worker) { w.Running, w.Ready, w.NeverStarted, w.Registered = false, false, true, time.Time{} })
 	future := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Dynamic: true, OwnerUID: "set", Future: true} })
@@ -228,8 +228,8 @@ func TestAWorkerThatNeverRanIsDeletedWhereSlurmListsNoNodes(t *testing.T) {
 	expectSteps(t, newInput(1, 1, pulling, crashed, registered, noRecords, none, withCause(0, causeUpdate), old))
 }
 
-// TestAWorkerThatNeverRanIsDeletedWithItsCluster: nothing of it runs. The slurmctld of a Cluster outlives its object, so one
-// that was just scheduled may be starting.
+// TestAWorkerThatNeverRanIsDeletedWithItsCluster: it has no running slurmd. The slurmctld of a Cluster outlives its object, so
+// a worker that was just scheduled may be starting.
 func TestAWorkerThatNeverRanIsDeletedWithItsCluster(t *testing.T) {
 	pulling := withWorker(0, func(w *Worker) { w.Running, w.Ready, w.NeverStarted, w.Registered = false, false, true, time.Time{} })
 	gone := func(s *planInput) { s.observed.Slurm = SlurmReading{Problem: "there is no Controller"} }
@@ -242,8 +242,8 @@ func TestAWorkerThatNeverRanIsDeletedWithItsCluster(t *testing.T) {
 		withCause(0, causeDeletion)))
 }
 
-// A clock of the Kubernetes node 90 s behind (MUNGE allows 300 s): slurmd started in the pod, the kubelet has not told yet, an
-// administrator commented on the node. The pod is deleted under a job.
+// A clock of the Kubernetes node 90 s behind (MUNGE allows 300 s): slurmd started in the pod, the kubelet has not reported it
+// yet, an administrator commented on the node. The pod is deleted under a job.
 func TestAClockThatIsBehindDisplacesNoWorker(t *testing.T) {
 	s := newInput(1, 1, withWorker(0, func(w *Worker) {
 		w.NeverStarted, w.Registered, w.Running, w.Ready = true, time.Time{}, false, false

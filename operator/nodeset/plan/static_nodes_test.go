@@ -67,7 +67,7 @@ func TestANodeWithACommentOfOthersIsTheirs(t *testing.T) {
 	}
 }
 
-// TestAStepIsNotForACommentOfOthers: somebody may take a node between the reading and the step.
+// TestAStepIsNotForACommentOfOthers: others may take a node between the reading and the step.
 func TestAStepIsNotForACommentOfOthers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		step   Step

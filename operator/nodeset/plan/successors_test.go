@@ -47,7 +47,7 @@ func withNewNames(format string) func(*planInput) {
 	}
 }
 
-// withKubeNodeSlots makes all workers those of scaling mode DaemonSet.
+// withKubeNodeSlots changes all workers to scaling mode DaemonSet.
 func withKubeNodeSlots(s *planInput) {
 	for i := range s.observed.Workers {
 		withKubeNodeSlot(i)(s)

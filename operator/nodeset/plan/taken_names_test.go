@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// withLostPod removes the pod of a worker. Its Slurm node stays as it is.
+// withLostPod removes the pod of a worker. Its Slurm node stays unchanged.
 func withLostPod(i int) func(*planInput) {
 	return func(s *planInput) {
 		name := fmt.Sprintf("n-%d", i)
@@ -118,7 +118,7 @@ func TestNameOfASlurmNodeWithoutAPod(t *testing.T) {
 	}
 }
 
-// withMixedReading has the jobs be those of another cluster.
+// withMixedReading takes the jobs from another cluster.
 func withMixedReading(s *planInput) {
 	withStaleReading(s)
 	s.observed.Slurm.Mixed = true

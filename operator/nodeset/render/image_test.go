@@ -6,8 +6,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// TestWithImage replaces the image of slurmd wherever the NodeSet names it. The revision is then that of a NodeSet which
-// names the other image.
+// TestWithImage replaces the image of slurmd wherever the NodeSet names it. The revision then equals the revision of a
+// NodeSet with the other image.
 func TestWithImage(t *testing.T) {
 	for _, tc := range []struct{ name, slurmd, pod, wantSlurmd, wantPod string }{
 		{"in slurmd", `{"image":"a:2","resources":{"limits":{"memory":12345678901234567890}}}`, "",
@@ -36,7 +36,7 @@ func TestWithImage(t *testing.T) {
 	}
 }
 
-// TestWithImageOfTheDefault leaves the NodeSet, and so its revision, as it is.
+// TestWithImageOfTheDefault changes neither the NodeSet nor its revision.
 func TestWithImageOfTheDefault(t *testing.T) {
 	in := Input{NodeSet: &v1beta1.NodeSet{}, Image: "a:2"}
 	got, err := in.WithImage("a:2", "a:1")

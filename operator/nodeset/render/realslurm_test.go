@@ -130,7 +130,7 @@ func lifeOfAWorker(t *testing.T, s liveSlurm) {
 	}
 }
 
-// slurmd runs slurmd as a worker does; what it returns stops it and waits for its end.
+// slurmd runs slurmd as a worker does. stop ends it and waits for its end.
 func (s liveSlurm) slurmd(t *testing.T, conf string) (stop func()) {
 	t.Helper()
 	done := make(chan struct{})

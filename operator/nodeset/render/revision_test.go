@@ -117,7 +117,7 @@ func TestAnOldRevisionMakesTheSameWorker(t *testing.T) {
 	}
 }
 
-// TestRevisionsOfOthersAreTold: that of another operator, with the same labels, is not one of ours.
+// TestRevisionsOfOthersAreTold: another operator's revision with the same labels is not ours.
 func TestRevisionsOfOthersAreTold(t *testing.T) {
 	ours, err := RevisionOf(loadInput(t, "minimal"))
 	if err != nil {

@@ -20,7 +20,7 @@ func writeProgram(t *testing.T, name, script string) string {
 	return dir
 }
 
-// runCommand runs a command with the folder first on the path, and returns what it printed.
+// runCommand runs a command with the folder first on the path, and returns its output.
 func runCommand(t *testing.T, dir string, env []string, argv ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)

@@ -176,7 +176,7 @@ func TestProbesAndHooksListNoSteps(t *testing.T) {
 	}
 }
 
-// Whatever of these a user writes, in whatever combination, is what the pod has.
+// The pod has every value that a user sets, in any combination.
 func TestUserValuesSurvive(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 2))

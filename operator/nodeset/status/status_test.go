@@ -311,7 +311,7 @@ func TestFieldsThatNothingFollowsAreTold(t *testing.T) {
 	}
 }
 
-// TestSSHWhereTheOperatorWritesNoSlurmConf: users get in only if somebody else has prepared it.
+// TestSSHWhereTheOperatorWritesNoSlurmConf: users can log in only if slurm.conf was prepared for it.
 func TestSSHWhereTheOperatorWritesNoSlurmConf(t *testing.T) {
 	for _, tc := range []struct {
 		name               string
@@ -412,7 +412,7 @@ func TestTheFirstStatusHasWhatNoStatusIsValidWithout(t *testing.T) {
 	want := map[string]any{
 		"metadata": map[string]any{"resourceVersion": "7"},
 		"status": map[string]any{"selector": "", "nodeSetHash": "", "ordinalToNode": map[string]any{"0": nil},
-			// At zero people are to see 0, not nothing.
+			// At zero users see 0, not nothing.
 			"desired": 0., "replicas": 1., "updatedReplicas": 0., "readyReplicas": 0.},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -420,7 +420,7 @@ func TestTheFirstStatusHasWhatNoStatusIsValidWithout(t *testing.T) {
 	}
 }
 
-// newObservation is what was seen of NodeSet gpu: idle workers of the newest revision, and a fresh
+// newObservation returns an observation of NodeSet gpu: idle workers of the newest revision, and a fresh
 // reading.
 func newObservation(workers int, change ...func(*Observation)) *Observation {
 	s := &Observation{

@@ -104,8 +104,8 @@ func TestInvalidJWTKeys(t *testing.T) {
 	}
 }
 
-// jwtWorld is a cluster in the middle of rotations of its key of auth/jwt: what is written, what each daemon has, by which
-// keys the tokens in Secrets and those that are used are signed, and how many rotations are still to begin.
+// jwtWorld is a cluster during rotations of its key of auth/jwt: the written keys, each daemon's keys, the signing keys of
+// tokens in Secrets and in use, and the number of rotations to begin.
 type jwtWorld struct {
 	written     plan.JWTKeys
 	daemons     [2]string
@@ -113,9 +113,9 @@ type jwtWorld struct {
 	requests    int
 }
 
-// TestAllDaemonsAcceptAllTokens visits every world that can be reached in two rotations, where daemons learn what is written,
-// Tokens are signed and those who use them notice in any order and at any time, but these within the time that they are
-// given. In each, all daemons accept all tokens that are used. From each the rotations can be finished.
+// TestAllDaemonsAcceptAllTokens visits every world that two rotations can reach. Daemons learn the written keys, Tokens are
+// signed and their users notice in any order and at any time, but users only within their time. In each world, all daemons
+// accept all tokens in use, and the rotations can be finished from it.
 func TestAllDaemonsAcceptAllTokens(t *testing.T) {
 	start := jwtWorld{issued: [2]string{"first", "first"}, has: [2]string{"first", "first"}, requests: 2}
 	visited, ends := visitWorlds(start, followingJWTWorlds, func(w jwtWorld, isEnd bool) {
@@ -159,7 +159,7 @@ func followingJWTWorlds(w jwtWorld) []jwtWorld {
 		in.Daemons = append(in.Daemons, plan.JWTDaemon{Loaded: w.daemons[i]})
 		in.Tokens = append(in.Tokens, plan.TokenUser{IsCurrent: w.issued[i] == w.written.Signer()})
 	}
-	if w.has == w.issued { // those who use Tokens notice in time
+	if w.has == w.issued { // users of Tokens notice in time
 		in.Now = noon.Add(time.Minute)
 	}
 	if step := plan.NextJWT(in); step.Write != nil {

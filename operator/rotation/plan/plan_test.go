@@ -110,17 +110,17 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// world is a cluster in the middle of rotations: what is written, what each daemon uses, and how many rotations are
-// still to begin. The operator has no memory of its own.
+// world is a cluster during rotations: the written key set, each daemon's key set, and the number of rotations to
+// begin. The operator has no memory of its own.
 type world struct {
 	written  string
 	loaded   [3]string
 	requests int
 }
 
-// TestAllDaemonsAcceptEachOther visits every world that can be reached in two rotations, where any daemon may load
-// what is written at any time, also never, and the operator may look and write, or be killed before its write, at
-// any time. In each, all daemons accept each other. From each the rotations can be finished.
+// TestAllDaemonsAcceptEachOther visits every world that two rotations can reach. Any daemon may load the written key
+// set at any time, or never. The operator may read and write, or be killed before its write, at any time. In each
+// world, all daemons accept each other, and the rotations can be finished from it.
 func TestAllDaemonsAcceptEachOther(t *testing.T) {
 	start := world{requests: 2}
 	following := func(w world) []world { return followingWorlds(t, w) }

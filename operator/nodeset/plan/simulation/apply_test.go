@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// reconcile is one run of the operator: it plans on what it has and applies the
-// steps, of which each may fail, and at each of which the process may be killed.
+// reconcile is one run of the operator: it plans from its observation and applies the steps. Each step may
+// fail, and the process may be killed at each.
 func (w *simulation) reconcile(faults bool) plan.Actions {
 	if w.desired.ClusterRef == "b" && len(w.pods) == 0 {
 		w.changeClusterRef()
@@ -68,7 +68,7 @@ func (w *simulation) reconcile(faults bool) plan.Actions {
 	return actions
 }
 
-// runPlanner decides, by the planner or by what a test has in its place.
+// runPlanner decides with the planner, or with a test's replacement.
 func (w *simulation) runPlanner(observed plan.Observation) plan.Actions {
 	if w.alterPlan != nil {
 		return w.alterPlan(w.operator.planner, w.now, w.desired, observed)
@@ -80,7 +80,8 @@ func (w *simulation) runPlanner(observed plan.Observation) plan.Actions {
 func (w *simulation) applyStep(s plan.Step) bool {
 	w.logf("%s %s%s %v %s", s.Verb, s.Pod, s.SlurmName, s.Names, s.Reason)
 	p := w.pods[s.Pod]
-	// Neither a timeout that is over needs a reading, nor a pod that is gone, which a late cache still shows.
+	// Neither a timeout that has ended nor a pod that is gone needs a reading; a late cache still shows such
+	// a pod.
 	forced := s.Verb == plan.DeletePod && (p == nil || w.isTimeoutOver(p))
 	if s.Verb != plan.AdoptPod && s.Verb != plan.Annotate && !forced && w.hasMismatch() {
 		w.failf("%s of %s%s on a reading of another Slurm cluster", s.Verb, s.Pod, s.SlurmName)
@@ -136,7 +137,7 @@ func (w *simulation) createPod(s plan.Step) bool {
 	w.pods[name] = &simPod{name: name, uid: fmt.Sprint(w.uids), ordinal: s.Slot.Ordinal, shape: w.shapeIn(revision), revision: revision,
 		created: w.now, clusterRef: w.desired.ClusterRef, work: map[uint32]bool{}, stuck: w.chance(10),
 		refused: !w.calm && w.chance(10), noAgent: w.chance(10), drainMark: plan.DrainMark{Protect: true}}
-	w.operator.pods[name] = *w.pods[name] // the operator remembers what it has created until its cache shows it
+	w.operator.pods[name] = *w.pods[name] // the operator remembers a pod that it created until its cache shows it
 	w.operator.store.RememberWorker(w.operator.expectations, name)
 	return true
 }
@@ -234,7 +235,7 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 		if p := w.pods[s.SlurmName]; len(n.jobs) > 0 || p != nil && len(p.work) > 0 {
 			w.failf("%s of the record %s, that has a job", s.Verb, s.SlurmName)
 		}
-		delete(w.lost, s.SlurmName) // Slurm does not know its slurmd any more
+		delete(w.lost, s.SlurmName) // Slurm no longer knows its slurmd
 		if s.Verb == plan.DeleteRecord {
 			w.checkRecordDeletion(n)
 			delete(w.slurm, s.SlurmName)
@@ -246,7 +247,7 @@ func (w *simulation) writeSlurm(s plan.Step) bool {
 	return true
 }
 
-// registerSlurmd is what slurmd's registration does.
+// registerSlurmd does what slurmd's registration does.
 func (w *simulation) registerSlurmd(p *simPod) {
 	n := w.slurm[p.name]
 	if n != nil && n.Future && p.registeredAt.IsZero() && !w.calm && w.chance(1) {
@@ -269,7 +270,7 @@ func (w *simulation) registerSlurmd(p *simPod) {
 	}
 	n.up, n.OwnerUID, n.Pod, n.IdleSince = true, w.desired.UID, p.name, w.now
 	if n.reason == "" || w.returnToService == 2 {
-		if n.Rebooting { // a node that is IDLE does not reboot any more
+		if n.Rebooting { // an IDLE node no longer reboots
 			n.Fault = ""
 		}
 		n.Down, n.Rebooting = false, false // ReturnToService, which leaves the reason

@@ -41,7 +41,7 @@ func changeSteps(change func(observed *plan.Observation, s *plan.Step)) alteredP
 	}
 }
 
-// deleteBeforeCreation deletes surplus records as if those of other workers existed.
+// deleteBeforeCreation deletes surplus records as if the records of other workers existed.
 func deleteBeforeCreation(p *plan.Planner, now time.Time, desired plan.Desired, observed plan.Observation) plan.Actions {
 	actions := p.Plan(now, desired, observed)
 	observed.Slurm.Records = maps.Clone(observed.Slurm.Records)
@@ -110,7 +110,7 @@ func TestBrokenRecordPlansAreNoticed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		focus focus
 		alter alteredPlan
-		// notices is part of what the history says of it.
+		// notices is part of the history's message.
 		notices string
 	}{
 		"what cannot be read names no record": {focusRecords, withReading(func(s *plan.SlurmReading) { s.ReferencesProblem = "" }),
@@ -150,7 +150,7 @@ func TestBrokenRecordPlansAreNoticed(t *testing.T) {
 	}
 }
 
-// takeHoldsForOurs has the drains of others look like those of the operator.
+// takeHoldsForOurs makes the drains of others look like the operator's.
 func takeHoldsForOurs(desired *plan.Desired, s *plan.SlurmReading) {
 	records := map[string]plan.Record{}
 	for name, r := range s.Records {

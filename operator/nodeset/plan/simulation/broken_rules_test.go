@@ -245,7 +245,7 @@ var firstNotices = map[string]uint64{
 	"TestBrokenVerdictsAreNoticed/a_worker_whose_record_Slurm_lost_is_taken_for_one_that_never_registered": 4266,
 }
 
-// expectNotice fails the test unless a history breaks a promise and says so.
+// expectNotice fails the test unless a history reports a broken promise.
 func expectNotice(t *testing.T, rules plan.Rules, notices string, change ...func(*simulation)) {
 	t.Helper()
 	planner := plan.NewWithRules(rules)

@@ -7,8 +7,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// observeClaims returns the claims, one for each worker that was ever created. They are to be
-// deleted when scale-in has removed their worker, unless the operator decides to keep them.
+// observeClaims returns the claims, one for each worker that was ever created. They should be deleted when
+// scale-in has removed their worker, unless the operator decides to keep them.
 func (w *simulation) observeClaims() []plan.Claim {
 	var out []plan.Claim
 	for _, name := range slices.Sorted(maps.Keys(w.claims)) {
@@ -45,7 +45,7 @@ func (w *simulation) applyClaims(changes []plan.ClaimChange) {
 	}
 }
 
-// checkClaimsAtRest looks for claims without a worker that are to be deleted.
+// checkClaimsAtRest looks for claims without a worker that should have been deleted.
 func (w *simulation) checkClaimsAtRest() {
 	for name := range w.claims {
 		if w.pods[name] == nil && w.claims[name].WhenScaled && !w.desired.Deleting {

@@ -30,7 +30,7 @@ const (
 	focusNames
 )
 
-// focusEvent is an event of the history's focus; it reports false when there was none.
+// focusEvent plays an event of the history's focus; it returns false without one.
 func (w *simulation) focusEvent() bool {
 	if w.chance(50) {
 		return false
@@ -182,7 +182,7 @@ func (w *simulation) highestReplicas() int {
 	return 6
 }
 
-// toggleSuspend suspends a job, or has it go on.
+// toggleSuspend suspends or resumes a job.
 func (w *simulation) toggleSuspend() {
 	if ids := slices.Sorted(maps.Keys(w.jobs)); len(ids) > 0 {
 		id := ids[w.rand.IntN(len(ids))]
@@ -191,8 +191,8 @@ func (w *simulation) toggleSuspend() {
 	}
 }
 
-// resumeOurs is an administrator who resumes a Slurm node that we drained, most likely one
-// whose worker is on its way out or gone.
+// resumeOurs plays an administrator who resumes a Slurm node that we drained, most likely one whose worker is being removed
+// or gone.
 func (w *simulation) resumeOurs() {
 	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
 		n, p := w.slurm[name], w.pods[name]

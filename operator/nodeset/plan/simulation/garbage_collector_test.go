@@ -29,8 +29,8 @@ func (w *simulation) deleteNodeSet() {
 	}
 }
 
-// collectGarbage is the garbage collector after a deletion in the foreground: it deletes what no
-// other owner holds, and takes the NodeSet off the rest.
+// collectGarbage plays the garbage collector after a deletion in the foreground: it deletes objects without
+// another owner, and removes the NodeSet from the owners of the rest.
 func (w *simulation) collectGarbage() {
 	if !w.foreground {
 		return
@@ -77,8 +77,8 @@ func (w *simulation) beginDeleted() {
 	w.schedule()
 }
 
-// orphanWorkers deletes the NodeSet and leaves its workers; another of its name comes, at once
-// or while jobs go on.
+// orphanWorkers deletes the NodeSet and leaves its workers. Another NodeSet with its name is created, at once
+// or while jobs run.
 func (w *simulation) orphanWorkers() {
 	w.logf("orphans are left by the NodeSet")
 	desired := w.desired

@@ -13,14 +13,12 @@ import (
 
 var histories = flag.Int("histories", 5000, "number of random histories to play")
 
-// TestNoHistoryBreaksThePromise plays random histories of scaling, jobs, lost nodes,
-// restarts, stale readings and such that lack nodes or have all of them silent, faults of
-// slurmrestd, lost state of slurmctld, administrators who drain nodes or set them DOWN or
-// FAIL or resume them, of another Slurm cluster that answers some polls or last looks, or
-// that the NodeSet is made to join, and of a NodeSet of the same name on the same Slurm. In
-// none a pod is deleted under a job, a worker with work unprotected, what others set or own
-// touched, or the disruption budget or the brake exceeded; each comes to rest at what was
-// asked for.
+// TestNoHistoryBreaksThePromise plays random histories of scaling, jobs, lost nodes, restarts and faults of
+// slurmrestd. Readings may be stale, lack nodes, or show all nodes silent. slurmctld may lose its state.
+// Administrators drain nodes, set them DOWN or FAIL, or resume them. Another Slurm cluster may answer some
+// polls or last looks, or the NodeSet is made to join it. A NodeSet of the same name may use the same Slurm.
+// No history deletes a pod under a job, leaves a worker with work unprotected, touches what others set or
+// own, or exceeds the disruption budget or the brake. Each comes to rest in the requested state.
 func TestNoHistoryBreaksThePromise(t *testing.T) {
 	counts := eventCounts{}
 	for seed := range uint64(*histories) {
@@ -56,7 +54,7 @@ func playHistory(seed uint64, planner *plan.Planner, change ...func(*simulation)
 	return w
 }
 
-// event is one thing that happens; time passes with each.
+// event plays one event; time passes with each.
 func (w *simulation) event() {
 	w.advanceTime(time.Duration(w.rand.IntN(6)) * time.Second)
 	w.collectGarbage()
@@ -121,7 +119,7 @@ func (w *simulation) advancePod(p *simPod) {
 	switch {
 	case !p.deletedAt.IsZero():
 		if n := w.slurm[p.name]; n != nil && !n.Future && n.OwnerUID != otherNodeSetUID && w.chance(90) {
-			n.Down, n.FaultAt = true, w.now // preStop, which repeats a reason that is there
+			n.Down, n.FaultAt = true, w.now // preStop, which repeats an existing reason
 			if n.reason == "" {
 				n.OurReason, n.reason = true, "the pod is being stopped"
 			}
@@ -214,8 +212,7 @@ func (w *simulation) userEvent() {
 	}
 }
 
-// adminEvent is an administrator who drains a node, or sets it DOWN or FAIL, or takes that
-// back.
+// adminEvent plays an administrator who drains a node, sets it DOWN or FAIL, or takes that back.
 func (w *simulation) adminEvent() {
 	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
 		n := w.slurm[name]

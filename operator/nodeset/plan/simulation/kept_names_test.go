@@ -92,7 +92,7 @@ func (w *simulation) shapeIn(revision string) int {
 	return w.shape
 }
 
-// nameOfNew returns the name of the worker that a step creates: that of its revision, whatever the step says.
+// nameOfNew returns the name of the worker that a step creates: the name in its revision, whatever the step contains.
 func (w *simulation) nameOfNew(s plan.Step) string {
 	return w.slurmNameIn(cmp.Or(s.Revision, w.desired.Revision), s.Slot.Ordinal)
 }

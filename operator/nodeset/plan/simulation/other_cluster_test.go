@@ -6,11 +6,11 @@ import "github.com/slurmtide/slurmtide/operator/nodeset/plan"
 type faults struct {
 	// anyReasonIsFault: every drain of others counts as one for a fault of the worker.
 	anyReasonIsFault bool
-	// blind: the operator does not learn who set a node DOWN or FAIL.
+	// hideHolds hides from the operator who set a node DOWN or FAIL.
 	hideHolds bool
-	// mixes: nodes and jobs of different Slurm clusters are taken for one reading.
+	// mixReadings combines nodes and jobs of different Slurm clusters into one reading.
 	mixReadings bool
-	// carries: a run of polls that show DRAIN goes on over one of another Slurm cluster.
+	// keepDrainedSince continues a run of polls that show DRAIN over a poll of another Slurm cluster.
 	keepDrainedSince bool
 	// anyLook: the last look is believed whichever Slurm cluster answers it.
 	trustAnyCluster bool
@@ -49,8 +49,8 @@ func (w *simulation) switchCluster() {
 	w.logf("another Slurm cluster answers: %v", w.otherClusterAnswers)
 }
 
-// switchClusterAndPoll exchanges the Slurm clusters, and the operator reads both lists at once, one of
-// them, or none: the last look is what meets the other cluster then.
+// switchClusterAndPoll exchanges the Slurm clusters. The operator reads both lists at once, one of them, or none:
+// then its last look meets the other cluster.
 func (w *simulation) switchClusterAndPoll() {
 	if w.desired.ClusterRef == "b" {
 		return
@@ -66,7 +66,7 @@ func (w *simulation) switchClusterAndPoll() {
 	}
 }
 
-// isMixed reports that the nodes are those of one Slurm cluster and the jobs of another.
+// isMixed reports that nodes and jobs come from different Slurm clusters.
 func (w *simulation) isMixed() bool {
 	a, b := w.operator.cluster, w.operator.jobsCluster
 	return !w.faults.mixReadings && a != b && a != "" && b != ""
@@ -94,7 +94,7 @@ func (w *simulation) readOtherNodes() {
 	w.operator.total = len(w.operator.nodes)
 }
 
-// otherClusterRecord is what the other cluster has under a name.
+// otherClusterRecord returns the other cluster's record with a name.
 func (w *simulation) otherClusterRecord(name string) plan.Record {
 	return plan.Record{Name: name, Dynamic: true, OwnerUID: w.desired.UID, Drain: true, OurReason: true}
 }
@@ -149,8 +149,7 @@ func (w *simulation) checkPreconditionElsewhere(s plan.Step) bool {
 	return s.Verb == plan.CreateRecords || s.IsMetBy(&r)
 }
 
-// hasMismatch reports that what was read, or is to be, is not of the cluster that the workers
-// joined.
+// hasMismatch reports that the last or the next read is not from the cluster that the workers joined.
 func (w *simulation) hasMismatch() bool {
 	return w.operator.cluster == "b" || w.desired.ClusterRef == "b"
 }

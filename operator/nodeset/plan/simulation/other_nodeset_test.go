@@ -60,15 +60,15 @@ func (w *simulation) neighbourLeaves() {
 	}
 }
 
-// isKnownOwnedByOther reports that the operator was shown whose a Slurm node is, or that a slurmd answers for
-// it and nobody has written whose it is.
+// isKnownOwnedByOther reports that the operator has seen the owner of a Slurm node, or that a slurmd answers for the node
+// and no owner is written.
 func (w *simulation) isKnownOwnedByOther(name string) bool {
 	r, shown := w.operator.nodes[name]
 	return r.OwnerUID == otherNodeSetUID || shown && (!r.Dynamic || r.ForeignComment) || shown && w.isOwnedByOther(name) && !r.Future && !r.Down && r.OwnerUID == ""
 }
 
-// isReadAsOthers reports that the last reading names somebody else as the owner of a Slurm node. A comment of others names
-// no owner: a worker of that name can be chosen.
+// isReadAsOthers reports that the last reading names another owner of a Slurm node. A foreign comment names no owner: a
+// worker with that name can be chosen.
 func (w *simulation) isReadAsOthers(name string) bool {
 	r, shown := w.operator.nodes[name]
 	return shown && (!r.Dynamic || r.OwnerUID == otherNodeSetUID)

@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// checkPlan holds the steps of a plan to what the operator knew when it made it. The last look would prevent some of what
-// is checked here: each of the two protections must do without the other.
+// checkPlan compares the steps of a plan with the operator's knowledge at that time. The last look would prevent some of
+// these steps: each of the two protections must work without the other.
 func (w *simulation) checkPlan(observed *plan.Observation, steps []plan.Step) {
 	created := map[string]bool{}
 	recreated := 0
@@ -39,7 +39,7 @@ func (w *simulation) checkPlan(observed *plan.Observation, steps []plan.Step) {
 	}
 }
 
-// checkKnownReferences holds the deletion of a record to what is known to name it.
+// checkKnownReferences checks that nothing known names a record that is deleted.
 func (w *simulation) checkKnownReferences(s plan.Step) {
 	switch by := w.operator.references[s.SlurmName]; {
 	case w.operator.referencesProblem != "":

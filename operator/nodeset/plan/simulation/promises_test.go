@@ -56,7 +56,7 @@ func (w *simulation) checkTime(s plan.Step, p *simPod) {
 	if w.now.Before(since.Add(cfg.RegisterWithin)) {
 		w.failf("pod %s was deleted before it had time to register", p.name)
 	}
-	for _, t := range w.unregistered { // the share of so few workers is one
+	for _, t := range w.unregistered { // the share of few workers is one
 		if w.now.Before(t.Add(cfg.UnregisteredDeletionInterval)) {
 			w.failf("pod %s was deleted within the brake's interval of another", p.name)
 		}
@@ -73,8 +73,8 @@ func countUpdates(causes map[string]string) int {
 	return count
 }
 
-// openNodes are the Slurm nodes without a worker that the operator knows to be held and
-// open, as they are: nothing keeps it from closing them.
+// openNodes returns the Slurm nodes without a worker that the operator knows to be held and open: nothing
+// prevents it from closing them.
 func (w *simulation) openNodes(observed *plan.Observation) map[string]bool {
 	open := map[string]bool{}
 	for name, r := range w.operator.nodes {

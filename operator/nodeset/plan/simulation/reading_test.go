@@ -90,7 +90,7 @@ func (w *simulation) readJobs() {
 	}
 }
 
-// seen is what the operator has.
+// observe returns the operator's observation.
 func (w *simulation) observe() plan.Observation {
 	s := plan.Observation{Claims: w.observeClaims(), UnregisteredDeletions: w.operator.unregistered,
 		Slurm: plan.SlurmReading{
@@ -110,7 +110,7 @@ func (w *simulation) observe() plan.Observation {
 	return s
 }
 
-// observeWorkers is what the operator has of the pods.
+// observeWorkers returns the operator's view of the pods.
 func (w *simulation) observeWorkers() []plan.Worker {
 	var out []plan.Worker
 	for _, p := range w.operator.pods {

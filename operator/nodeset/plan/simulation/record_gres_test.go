@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// recordGRES is what slurmctld knows of the generic resources of a record.
+// recordGRES are the generic resources of a record in slurmctld.
 type recordGRES struct {
 	// unwritten: they were not written after the creation of the record.
 	unwritten bool
@@ -40,8 +40,8 @@ func (w *simulation) writeGRES(n *simRecord) {
 	n.gres.unwritten = w.faults.skipGRES
 }
 
-// newGRES is what slurmctld knows of a record that the operator just created. The process may be killed before it writes
-// the GRES.
+// newGRES returns slurmctld's generic resources of a record that the operator just created. The process may be killed
+// before it writes the GRES.
 func (w *simulation) newGRES() recordGRES {
 	if !w.calm && w.chance(10) {
 		w.logf("killed before it writes the GRES")
@@ -51,7 +51,7 @@ func (w *simulation) newGRES() recordGRES {
 	return recordGRES{unwritten: w.faults.skipGRES}
 }
 
-// compareGRES marks the records of a reading whose GRES are to be written, or were refused.
+// compareGRES marks the records of a reading whose GRES must be written, or were refused.
 func (w *simulation) compareGRES(records map[string]plan.Record) {
 	for name, r := range records {
 		if !r.Future || !r.Dynamic || r.OwnerUID != w.desired.UID || r.OtherShape || !w.operator.gresLacking[name] ||

@@ -88,7 +88,7 @@ func (w *simulation) checkShape(name string, of int) {
 	}
 }
 
-// resumeLargerRecords is an administrator who resumes the nodes that no worker can get while they are out of service.
+// resumeLargerRecords plays an administrator who resumes nodes that no worker can get while they are out of service.
 func (w *simulation) resumeLargerRecords() {
 	for name, n := range w.slurm {
 		if n.shape > w.shape && n.Foreign() && !n.Future && w.isOurs(n) {

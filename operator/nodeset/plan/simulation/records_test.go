@@ -23,11 +23,12 @@ type recordFacts struct {
 	named map[string]int
 	// wantedAt is when a record was last below a known maximum, by name.
 	wantedAt map[string]time.Time
-	// maximum is that of the last time at which it was known.
+	// maximum is the last known maximum.
 	maximum *int
 	// unreadable: slurmrestd does not list what names Slurm nodes. refused: slurmctld refuses new records.
 	unreadable, refused bool
-	// requested is how many nodes a pending job requests, 0 without one. All Slurm nodes are in its partition, and others.
+	// requested is the number of nodes that a pending job requests, 0 without a job. All Slurm nodes are in its partition,
+	// and others.
 	requested, others int
 }
 
@@ -118,8 +119,9 @@ func (w *simulation) observeWantedRecords() {
 	}
 }
 
-// checkRecordDeletion holds the deletion of a record to the promises: no job ends because of it, none is deleted while
-// the maximum is not known unless another owner has its name, within minutes after it fell, or while a pending job needs it.
+// checkRecordDeletion checks the promises about the deletion of a record. No job ends because of it. No record is deleted
+// while the maximum is unknown, unless another owner has its name. None is deleted within minutes after the maximum fell, or
+// while a pending job needs it.
 func (w *simulation) checkRecordDeletion(n *simRecord) {
 	switch {
 	case w.records.named[n.Name] > 0:
@@ -176,7 +178,7 @@ func (w *simulation) countNodes(records map[string]plan.Record) references.Nodes
 	return out
 }
 
-// readPending is what a poll shows of the pending job.
+// readPending returns a poll's view of the pending job.
 func (w *simulation) readPending() references.Pending {
 	if w.records.requested == 0 {
 		return nil
@@ -185,7 +187,7 @@ func (w *simulation) readPending() references.Pending {
 		NodeCount: slurm.Num(uint64(w.records.requested)), State: slurm.JobState{Base: slurm.JobPending}}})
 }
 
-// readReferences is what a poll shows of the jobs that name Slurm nodes.
+// readReferences returns a poll's view of the jobs that name Slurm nodes.
 func (w *simulation) readReferences() map[string]string {
 	out := map[string]string{}
 	for name, jobs := range w.records.named {
@@ -196,7 +198,7 @@ func (w *simulation) readReferences() map[string]string {
 	return out
 }
 
-// rememberSurplus is what the process remembers of surplus records.
+// rememberSurplus stores the surplus records in the process's memory.
 func (w *simulation) rememberSurplus(surplus plan.Surplus) {
 	w.operator.surplus = surplus
 	w.operator.surplus.LeavesNone = surplus.LeavesNone && !w.faults.ignoreLastRecord

@@ -39,9 +39,9 @@ func (w *simulation) recordRegistrations(observed *plan.Observation) {
 	}
 }
 
-// isTimeoutOver reports whether the drain policy allows that the jobs of a worker end. A drain that somebody undid,
-// or slurmctld lost, counts until a reading shows that: the policy does not wait for a Slurm that does not answer, or whose
-// list of nodes lacks this one.
+// isTimeoutOver reports whether the drain policy allows that the jobs of a worker end. A drain that was undone, or that
+// slurmctld lost, counts until a reading shows it: the policy does not wait for a Slurm that does not answer, or whose list
+// of nodes lacks this one.
 func (w *simulation) isTimeoutOver(p *simPod) bool {
 	timeout, mark := w.desired.DrainPolicy.Timeout, p.drainMark.Drained
 	r, read := w.operator.nodes[p.name]
@@ -57,7 +57,7 @@ func (w *simulation) isTimeoutOver(p *simPod) bool {
 }
 
 // isToRegisterAgain reports whether the agent of a worker follows a request to register again. It waits until nothing runs:
-// slurmctld ends what it does not know when a node registers.
+// slurmctld ends unknown jobs when a node registers.
 func (w *simulation) isToRegisterAgain(p *simPod) bool {
 	return !p.noAgent && p.drainMark.RegisterAgain.After(p.asked) && len(p.work) == 0 && !w.isOwnedByOther(p.name)
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// settle lets everything that is under way come to an end, and looks at what is there
-// then.
+// settle lets everything come to an end, and checks the result.
 func (w *simulation) settle() {
 	w.slurmrestdDown, w.calm, w.otherClusterAnswers, w.desired.ClusterRef = false, true, false, "a"
 	w.neighbourLeaves()
@@ -31,12 +30,12 @@ func (w *simulation) settle() {
 		w.endJob(id)
 	}
 	w.resumeLargerRecords()
-	// After a loss of slurmctld's state an administrator restarts the slurmds that it
-	// does not know any more and that no agent can ask to register again.
+	// After a loss of slurmctld's state an administrator restarts the slurmds that slurmctld no longer knows and that no
+	// agent can make register again.
 	for _, p := range w.pods {
 		p.stuck = false
 		n := w.slurm[p.name]
-		// The brake takes its time: one that Slurm refuses is enough.
+		// The brake takes its time: one refused worker is enough.
 		p.refused = p.refused && n != nil && n.Future && p.name == "n-0"
 		if p.registered && p.noAgent && (n == nil || n.Future) {
 			w.crashSlurmd(p)

@@ -32,7 +32,7 @@ type simulation struct {
 	slurmrestdDown bool
 	// returnToService is Slurm's: with 2 any DOWN ends when slurmd registers.
 	returnToService int
-	// focus is what the history has much of.
+	// focus is the kind of events that the history has most of.
 	focus focus
 	// leftOpen are held Slurm nodes without a worker that the operator might have closed.
 	leftOpen map[string]bool
@@ -42,24 +42,24 @@ type simulation struct {
 	drainSeen map[string]time.Time
 	// flaps counts, by name, the workers in a row that were deleted without ever serving.
 	flaps map[string]int
-	// lost are the pods that Kubernetes does not have any more and that still run, by name.
+	// lost are the pods that Kubernetes no longer has but that still run, by name.
 	lost map[string]*simPod
 	// setByAdmin are the Slurm nodes that an administrator took out of service, by name.
 	setByAdmin map[string]bool
 	records    recordFacts
 	operator   operator
-	// shape is that of the NodeSet's workers.
+	// shape is the shape of the NodeSet's workers.
 	shape int
 	// stored are the revisions that the API server has, and madeOf what their workers are created from, by revision.
 	stored []plan.Revision
 	madeOf map[string]revisionFacts
-	// calm: nothing odd happens any more.
+	// calm: no more odd events happen.
 	calm bool
 	// swapped: another Slurm cluster answers, with nodes of the same names.
 	otherClusterAnswers bool
 	// faults are the protections outside the planner that do not work.
 	faults faults
-	// alterPlan, if there is one, plans in the planner's place.
+	// alterPlan, if set, replaces the planner.
 	alterPlan alteredPlan
 	// unregistered are the times at which workers were deleted for not being registered.
 	unregistered []time.Time
@@ -88,7 +88,7 @@ type simPod struct {
 	noAgent              bool      // nothing asks its slurmd to register again
 	asked                time.Time // the request to register again that its agent has followed
 	runningSince         time.Time
-	drainUndone          bool // somebody else took back the drain on which its protection rests
+	drainUndone          bool // others took back the drain that its protection depends on
 	deletedAt            time.Time
 	clusterRef           string // the Controller that it was made for
 	drainMark            plan.DrainMark
@@ -108,15 +108,15 @@ type simRecord struct {
 	failing bool
 	// unnamed: the other NodeSet has not written yet that it is its own.
 	ownerMissing bool
-	// shape is that with which the record was made: a larger one has more resources.
+	// shape is the record's shape at its creation: a larger one has more resources.
 	shape int
 	gres  recordGRES
-	// static: slurm.conf lists the node, so that nobody writes an owner. foreign: it is a dynamic node of somebody else, who
-	// wrote a comment of their own.
+	// static: slurm.conf lists the node, so no owner is written. foreign: it is another owner's dynamic node, with a foreign
+	// comment.
 	static, foreign bool
 }
 
-// Foreign reports that somebody else took the node out of service.
+// Foreign reports that others took the node out of service.
 func (n *simRecord) Foreign() bool { return n.isDownByOthers() || n.Drain && !n.OurReason }
 
 func (n *simRecord) isDownByOthers() bool {
@@ -147,7 +147,7 @@ type simJob struct {
 	suspended bool
 }
 
-// operator is what the process knows; a restart wipes it.
+// operator is the memory of the process; a restart erases it.
 type operator struct {
 	planner *plan.Planner
 	// cluster and jobsCluster are the Slurm clusters that answered the last polls.
@@ -230,7 +230,7 @@ func (w *simulation) failf(format string, args ...any) {
 	}
 }
 
-// restart is what SIGKILL leaves: nothing. The brake begins closed.
+// restart plays SIGKILL: it erases the operator's memory. The brake begins closed.
 func (w *simulation) restart() {
 	w.restarts++
 	w.operator = operator{planner: w.operator.planner, unregistered: slices.Repeat([]time.Time{w.now}, 10),

@@ -22,8 +22,7 @@ func (w *simulation) slurmFault() {
 	}
 }
 
-// checkFaultWrite holds what is done to a node that Slurm drained: it returns to service only once its
-// worker is gone.
+// checkFaultWrite checks writes to a node that Slurm drained: it returns to service only once its worker is gone.
 func (w *simulation) checkFaultWrite(s plan.Step, n *simRecord) {
 	p := w.pods[s.SlurmName]
 	switch {
@@ -34,7 +33,7 @@ func (w *simulation) checkFaultWrite(s plan.Step, n *simRecord) {
 	}
 }
 
-// observeService marks the workers to which Slurm could give jobs.
+// observeService marks the workers that could get jobs from Slurm.
 func (w *simulation) observeService() {
 	for name, n := range w.slurm {
 		if _, seen := w.drainSeen[name]; n.Drain && !seen {
@@ -53,8 +52,8 @@ func (w *simulation) observeService() {
 	}
 }
 
-// checkFlap holds workers that are deleted without ever serving because of a fault of an earlier one to
-// one in a row, which a scale-in may choose before the operator has seen it.
+// checkFlap limits workers that are deleted without ever serving because of a fault of an earlier one: only one in a row,
+// which a scale-in may choose before the operator has seen the fault.
 func (w *simulation) checkFlap(p *simPod) {
 	n := w.slurm[p.name]
 	if p.served || !p.registered || !p.deletedAt.IsZero() || n == nil || n.Fault == "" || !n.FaultAt.Before(p.created) {
@@ -65,8 +64,8 @@ func (w *simulation) checkFlap(p *simPod) {
 	}
 }
 
-// requestReboot is an administrator who reboots a node, and slurmctld that asks for it. Or slurmd registers meanwhile, which
-// returns the node to service, and gets a job.
+// requestReboot plays an administrator who reboots a node, and slurmctld's request for it. Or slurmd registers meanwhile,
+// which returns the node to service, and gets a job.
 func (w *simulation) requestReboot() {
 	for _, name := range slices.Sorted(maps.Keys(w.slurm)) {
 		n, p := w.slurm[name], w.pods[name]

@@ -9,8 +9,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// lostPodEvent takes a pod out of Kubernetes that runs on, as "kubectl delete pod --force" does while
-// the kubelet is away. Or something happens to one that is lost already.
+// lostPodEvent removes a pod from Kubernetes that still runs, as "kubectl delete pod --force" does while the
+// kubelet is away. Or it plays an event of a pod that is already lost.
 func (w *simulation) lostPodEvent() {
 	switch w.rand.IntN(9) {
 	case 0:
@@ -38,7 +38,7 @@ func (w *simulation) lostPodEvent() {
 	}
 }
 
-// forcePod has Kubernetes forget a pod that the operator has seen and that runs. After a loss of slurmctld's state
+// forcePod makes Kubernetes forget a running pod that the operator has seen. After a loss of slurmctld's state
 // nothing shows such a slurmd: its Slurm node must exist, or the operator must have seen the loss.
 func (w *simulation) forcePod() {
 	for _, name := range slices.Sorted(maps.Keys(w.pods)) {

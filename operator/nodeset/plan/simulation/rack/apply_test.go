@@ -9,7 +9,7 @@ func (w *rack) runPlanner() plan.Actions {
 	return w.planner.Plan(w.now, w.desire(), w.observe())
 }
 
-// reconcile is one run of the operator, in which steps may fail.
+// reconcile is one run of the operator. Steps may fail.
 func (w *rack) reconcile(faults bool) {
 	if !faults || w.chance(80) {
 		w.readPods()

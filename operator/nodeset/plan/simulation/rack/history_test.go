@@ -27,7 +27,7 @@ func playRack(seed uint64, planner *plan.Planner, change ...func(*rack)) *rack {
 	return w
 }
 
-// event is one thing that happens; time passes with each.
+// event plays one event; time passes with each.
 func (w *rack) event() {
 	w.now = w.now.Add(time.Duration(w.rand.IntN(6)) * time.Second)
 	switch n := w.rand.IntN(100); {
@@ -61,7 +61,7 @@ func (w *rack) event() {
 	}
 }
 
-// pickKubeNode returns one of the Kubernetes nodes, nil if there is none.
+// pickKubeNode returns one of the Kubernetes nodes, or nil.
 func (w *rack) pickKubeNode() *corev1.Node {
 	if all := slices.Sorted(maps.Keys(w.kubeNodes)); len(all) > 0 {
 		return w.kubeNodes[all[w.rand.IntN(len(all))]]
@@ -69,7 +69,7 @@ func (w *rack) pickKubeNode() *corev1.Node {
 	return nil
 }
 
-// loseKubeNode takes a machine away with what runs on it.
+// loseKubeNode removes a machine with everything that runs on it.
 func (w *rack) loseKubeNode() {
 	lost := w.pickKubeNode()
 	if lost == nil {
@@ -132,7 +132,7 @@ func (w *rack) schedulePod(p *rackPod) {
 	}
 }
 
-// register is what the registration of a slurmd does: it takes over the Slurm node from another one.
+// register does what the registration of a slurmd does: it takes over the Slurm node from another one.
 func (w *rack) register(p *rackPod) {
 	for _, o := range w.pods {
 		if o != p && o.SlurmName == p.SlurmName && o.registered && o.jobs > 0 {
@@ -147,7 +147,7 @@ func (w *rack) register(p *rackPod) {
 	r.OwnerUID, r.Pod, r.KubeNode, r.Down, p.registered = "set", p.Pod, p.KubeNode, false, true
 }
 
-// endPod ends a pod with what runs in it.
+// endPod ends a pod and its processes.
 func (w *rack) endPod(p *rackPod) {
 	delete(w.pods, p.Pod)
 	if r := w.slurm[p.SlurmName]; r != nil && !r.Future && r.Pod == p.Pod {
@@ -197,13 +197,13 @@ func (w *rack) createPod(s plan.Step) bool {
 	w.count++
 	w.pods[name] = &rackPod{Worker: plan.Worker{Pod: name, UID: string(rune('a' + w.count)), Slot: s.Slot, SlurmName: s.SlurmName,
 		Revision: w.revision, Created: w.now, DrainMark: plan.DrainMark{Protect: true}}}
-	if !w.forgetCreated { // the operator remembers what it has created until its cache shows it
+	if !w.forgetCreated { // the operator remembers a pod that it created until its cache shows it
 		w.observed.pods[name] = *w.pods[name]
 	}
 	return true
 }
 
-// settle lets everything come to an end, and looks at what is there then.
+// settle lets everything come to an end, and checks the result.
 func (w *rack) settle() {
 	w.logf("calm")
 	for _, n := range w.kubeNodes {

@@ -40,7 +40,7 @@ func (w *rack) checkRest() {
 	}
 }
 
-// checkCauses holds the choice of workers to the disruption budget, and to who may be chosen at all.
+// checkCauses checks the choice of workers against the disruption budget, and against the rules about who may be chosen.
 func (w *rack) checkCauses(steps []plan.Step) {
 	causes, active := map[string]string{}, 0
 	for name, p := range w.observed.pods {
@@ -74,8 +74,8 @@ func (w *rack) checkCauses(steps []plan.Step) {
 	}
 }
 
-// checkLeaving holds the removal of a worker in scaling mode DaemonSet to the reasons for it. Taints that only keep new pods
-// off are none, and neither is the other mode.
+// checkLeaving checks the reasons for the removal of a worker in scaling mode DaemonSet. A taint that only affects new pods
+// is not a reason, and neither is the other mode.
 func (w *rack) checkLeaving(p rackPod) {
 	if p.Slot.KubeNode == "" || w.kubeNodes[p.Slot.KubeNode] != nil {
 		w.failf("the worker %s is to be removed, which may stay", p.Pod)

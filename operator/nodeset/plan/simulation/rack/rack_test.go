@@ -19,8 +19,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/occupancy"
 )
 
-// rack is Kubernetes nodes, Slurm and a NodeSet that changes between the scaling modes. Some Kubernetes nodes have one Slurm
-// node name, which may also be that of an ordinal.
+// rack has Kubernetes nodes, Slurm and a NodeSet that changes between the scaling modes. Some Kubernetes nodes share one
+// Slurm node name, which may also be an ordinal's.
 type rack struct {
 	rand      *rand.Rand
 	now       time.Time
@@ -52,7 +52,7 @@ type rackPod struct {
 	version, jobs int // version is as a resourceVersion
 }
 
-// rackReading is what the operator has read. A restart wipes it.
+// rackReading is the operator's last reading. A restart erases it.
 type rackReading struct {
 	pods            map[string]rackPod
 	nodes           map[string]plan.Record
@@ -61,7 +61,7 @@ type rackReading struct {
 	nodesAt, jobsAt time.Time
 }
 
-// rackNames are those of the Kubernetes nodes. The NodeSet is called gpu, so that gpu-0 and gpu-1 are also names of ordinals.
+// rackNames are the names of the Kubernetes nodes. The NodeSet is called gpu, so gpu-0 and gpu-1 are also names of ordinals.
 var rackNames = []string{"gpu-0.a", "gpu-0.b", "gpu-1.a", "gpu-1.b", "big.a", "big.b", "small.a"}
 
 func newRack(seed uint64, planner *plan.Planner) *rack {
@@ -125,7 +125,7 @@ func (w *rack) readSlurm(nodes, jobs bool) {
 	}
 }
 
-// desire is what the NodeSet asks for, by the rules of the operator.
+// desire returns the desired state of the NodeSet, by the rules of the operator.
 func (w *rack) desire() plan.Desired {
 	o := desired.Observation{NodeSet: w.nodeSet, ClusterName: "a", ClusterRef: "a", Revision: render.Revision{Hash: w.revision},
 		KubeNodes: w.kubeNodes}

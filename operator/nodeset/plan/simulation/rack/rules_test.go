@@ -16,8 +16,8 @@ import (
 
 var histories = flag.Int("histories", 1000, "number of random histories to play")
 
-// TestNoHistoryBreaksThePromise plays histories of a NodeSet that changes between the scaling modes, on Kubernetes nodes
-// that come, are lost and are tainted, and of which some share a Slurm node name.
+// TestNoHistoryBreaksThePromise plays histories of a NodeSet that changes between the scaling modes. Kubernetes nodes
+// join, are lost and are tainted, and some share a Slurm node name.
 func TestNoHistoryBreaksThePromise(t *testing.T) {
 	events := map[string]int{"is lost": 0, "NoSchedule": 0, " Update": 0, "mode is DaemonSet": 0, "mode is StatefulSet": 0,
 		"a job starts": 0}
@@ -67,7 +67,7 @@ func removeOtherMode(p *plan.Planner, now time.Time, wanted plan.Desired, observ
 	return actions
 }
 
-// keepOtherMode leaves the workers of the other scaling mode as they are.
+// keepOtherMode does not change the workers of the other scaling mode.
 func keepOtherMode(p *plan.Planner, now time.Time, wanted plan.Desired, observed plan.Observation) plan.Actions {
 	observed.Workers = slices.Clone(observed.Workers)
 	for i := range observed.Workers {
