@@ -89,8 +89,8 @@ type RequiredKey struct {
 	Ref *corev1.SecretKeySelector
 }
 
-// CheckKeys returns a *problem.Error about the first key that is not given, does not exist in the namespace, or is in a
-// Secret that a Token made. It does not look at the content.
+// CheckKeys returns a *problem.Error about the first key that is unset, missing in the namespace, or in a Secret that a Token made. It
+// does not check the content.
 func CheckKeys(ctx context.Context, reader client.Reader, namespace string, keys ...RequiredKey) error {
 	for _, key := range keys {
 		if key.Ref == nil {

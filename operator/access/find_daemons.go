@@ -22,8 +22,8 @@ func FindController(ctx context.Context, reader client.Reader, namespace, name s
 	return out, err
 }
 
-// FindSlurmdbd returns where the slurmdbd of a Controller is, without a host if it has none. The error is
-// *problem.Error if the Controller names an Accounting that does not exist.
+// FindSlurmdbd returns the address of a Controller's slurmdbd, with an empty host without accounting. The
+// error is *problem.Error if the Controller names an Accounting that does not exist.
 func FindSlurmdbd(ctx context.Context, reader client.Reader, c *v1beta1.Controller) (refs.Address, error) {
 	ref := c.Spec.AccountingRef
 	if ref == nil || ref.Name == "" {

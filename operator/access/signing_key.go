@@ -31,7 +31,7 @@ func ReadSigningKey(ctx context.Context, kube SecretReader, r refs.KeyRef) ([]by
 	if key := rotated.Data[SigningKeyName]; err == nil && len(key) > 0 && !rotated.HoldsToken {
 		return key, nil
 	}
-	// Whoever may read a single Secret only has not read another one before.
+	// A reader with rights for a single Secret cannot read the other one.
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return nil, err
 	}

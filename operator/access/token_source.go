@@ -97,7 +97,7 @@ func (s *secretTokenSource) Reload() (bool, error) {
 	return s.current.Reload()
 }
 
-// held returns the tokens of the Secret as it was read last.
+// held returns the tokens in the Secret's last read content.
 func (s *secretTokenSource) held() slurmclient.TokenSource {
 	s.mu.Lock()
 	defer s.mu.Unlock()

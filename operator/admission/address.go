@@ -15,7 +15,7 @@ func (f *findings) checkAddress(at *field.Path, address string) {
 }
 
 // checkNamedPod checks the template of a daemon that finds itself in its configuration by the name of its pod. The
-// public API accepts the network of the Kubernetes node, so that it is a warning.
+// public API accepts the network of the Kubernetes node, so the finding is a warning.
 func (f *findings) checkNamedPod(at *field.Path, template v1beta1.PodTemplate) {
 	if pod, ok := f.checkTemplate(at, template); ok && pod.HostNetwork {
 		f.warn(at.Child("spec", "hostNetwork"), "cannot work: the daemon finds itself in its configuration by the name "+

@@ -32,7 +32,7 @@ func (f *findings) required(at *field.Path, text string) {
 	f.errs = append(f.errs, field.Required(at, text))
 }
 
-// result returns what the Validate functions return.
+// result returns the result of a Validate function.
 func (f *findings) result() ([]string, field.ErrorList) { return f.warnings, f.errs }
 
 // checkOpenField decodes a field with an open schema strictly. A malformed value is an error at the

@@ -80,7 +80,8 @@ func newAnnouncer(mgr ctrl.Manager, cfg Config) (*Announcer, error) {
 	return &Announcer{Client: c, Configuration: cfg.Configuration, Endpoint: cfg.Endpoint, ServiceExists: serviceExists}, nil
 }
 
-// serviceExists reports whether DNS knows a Service, or cannot tell. The operator has no right to read Services of other namespaces.
+// serviceExists reports whether DNS resolves a Service, or gives no clear answer. The operator has no right to read Services of
+// other namespaces.
 func serviceExists(ctx context.Context, namespace, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -116,8 +117,8 @@ type webhookAnnouncer struct {
 // NeedLeaderElection implements manager.LeaderElectionRunnable: every replica runs it.
 func (*webhookAnnouncer) NeedLeaderElection() bool { return false }
 
-// Start checks the certificate and announces the webhooks until ctx ends: every second until there
-// is a certificate, then every certs.CheckInterval.
+// Start checks the certificate and announces the webhooks until ctx ends: every second until a certificate exists, then every
+// certs.CheckInterval.
 func (k *webhookAnnouncer) Start(ctx context.Context) error {
 	announce := func(ctx context.Context) error { return k.announcer.Announce(ctx, nil) }
 	if k.rotator != nil {

@@ -13,8 +13,8 @@ import (
 // maxClusterNameLength is the maximum length of a ClusterName in Slurm.
 const maxClusterNameLength = 40
 
-// ValidateController returns the errors of a Controller, and warnings about what may surprise. old
-// is the object that it replaces, or nil if it is new.
+// ValidateController returns the errors of a Controller, and warnings about surprising settings. old is the object
+// that it replaces, or nil if it is new.
 func ValidateController(old, new *v1beta1.Controller) (warnings []string, errs field.ErrorList) {
 	f, at, s := &findings{}, field.NewPath("spec"), new.Spec
 	checkClusterName(f, at.Child("clusterName"), new)
@@ -95,9 +95,8 @@ func checkConfigMapRefs(f *findings, at *field.Path, s v1beta1.ControllerSpec) {
 // keyRefs are the references to the keys of a cluster.
 type keyRefs struct{ slurm, jwt, jwtHS256 *corev1.SecretKeySelector }
 
-// checkKeysUnchanged refuses changes of a cluster's keys, which would invalidate everything that
-// was signed with the old ones. The reference to the JWT key may move from the field's older name
-// to the newer one.
+// checkKeysUnchanged refuses changes of a cluster's keys, which would invalidate everything signed with the old
+// keys. The reference to the JWT key may move from the field's older name to the newer one.
 func checkKeysUnchanged(f *findings, at *field.Path, old, now keyRefs) {
 	same := equality.Semantic.DeepEqual
 	f.checkUnchanged(at.Child("slurmKeyRef"), field.OmitValueType{}, same(old.slurm, now.slurm))

@@ -7,8 +7,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// ValidateAccounting returns the errors of an Accounting, and warnings about what may surprise. old
-// is the object that it replaces, or nil if it is new.
+// ValidateAccounting returns the errors of an Accounting, and warnings about surprising settings. old is the
+// object that it replaces, or nil if it is new.
 func ValidateAccounting(old, new *v1beta1.Accounting) (warnings []string, errs field.ErrorList) {
 	f, at, s := &findings{}, field.NewPath("spec"), new.Spec
 	f.checkSecretKey(at.Child("slurmKeyRef"), s.SlurmKeyRef)
@@ -38,7 +38,7 @@ func ValidateAccounting(old, new *v1beta1.Accounting) (warnings []string, errs f
 	return f.result()
 }
 
-// ValidateRestApi returns the errors of a RestApi, and warnings about what may surprise.
+// ValidateRestApi returns the errors of a RestApi, and warnings about surprising settings.
 func ValidateRestApi(_, new *v1beta1.RestApi) (warnings []string, errs field.ErrorList) {
 	f, at, s := &findings{}, field.NewPath("spec"), new.Spec
 	f.requireName(at.Child("controllerRef"), s.ControllerRef.Name, "a Controller")
@@ -49,7 +49,7 @@ func ValidateRestApi(_, new *v1beta1.RestApi) (warnings []string, errs field.Err
 	return f.result()
 }
 
-// ValidateLoginSet returns the errors of a LoginSet, and warnings about what may surprise.
+// ValidateLoginSet returns the errors of a LoginSet, and warnings about surprising settings.
 func ValidateLoginSet(_, new *v1beta1.LoginSet) (warnings []string, errs field.ErrorList) {
 	f, at, s := &findings{}, field.NewPath("spec"), new.Spec
 	f.requireName(at.Child("controllerRef"), s.ControllerRef.Name, "a Controller")

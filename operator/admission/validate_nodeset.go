@@ -18,8 +18,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/sshd"
 )
 
-// ValidateNodeSet returns the errors of a NodeSet, and warnings about what may surprise. old is the
-// object that it replaces, or nil if it is new.
+// ValidateNodeSet returns the errors of a NodeSet, and warnings about surprising settings. old is the object that it
+// replaces, or nil if it is new.
 func ValidateNodeSet(old, new *v1beta1.NodeSet) (warnings []string, errs field.ErrorList) {
 	f, at := &findings{}, field.NewPath("spec")
 	checkClusterRefs(f, at, new.Spec)

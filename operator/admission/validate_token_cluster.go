@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// ValidateToken returns the errors of a Token, and warnings about what may surprise.
+// ValidateToken returns the errors of a Token, and warnings about surprising settings.
 func ValidateToken(_, new *v1beta1.Token) (warnings []string, errs field.ErrorList) {
 	f, at, s := &findings{}, field.NewPath("spec"), new.Spec
 	switch {
@@ -33,7 +33,7 @@ func ValidateToken(_, new *v1beta1.Token) (warnings []string, errs field.ErrorLi
 	return f.result()
 }
 
-// ValidateCluster returns the errors of a Cluster, and warnings about what may surprise.
+// ValidateCluster returns the errors of a Cluster, and warnings about surprising settings.
 func ValidateCluster(_, new *v1beta1.Cluster) (warnings []string, errs field.ErrorList) {
 	f, at, s := &findings{}, field.NewPath("spec"), new.Spec
 	checkServer(f, at, s)

@@ -1,5 +1,5 @@
-// Package agentpods reads what the agents beside Slurm's daemons say (package configagent), and makes the
-// kubelet bring changed configuration to their pods.
+// Package agentpods reads the status of the agents beside Slurm's daemons (package configagent), and makes the kubelet
+// bring changed configuration to their pods.
 package agentpods
 
 import (
@@ -30,12 +30,12 @@ var errNoAddress = errors.New("the pod has no address yet")
 type Reader struct {
 	// Writer reads StatefulSets from the cache, pods and ConfigMaps past it.
 	kube.Writer
-	// ReadAgent returns what the agent in the pod with an address says.
+	// ReadAgent returns the status of the agent in the pod with an address.
 	ReadAgent func(ctx context.Context, podIP string) (configagent.Status, error)
 	Now       func() time.Time
 }
 
-// Daemon says where the agents of a daemon are.
+// Daemon locates the agents of a daemon.
 type Daemon struct {
 	// Name is the name of the daemon, such as "slurmctld".
 	Name string
@@ -104,7 +104,7 @@ func (r Reader) listPods(ctx context.Context, set *appsv1.StatefulSet, selector 
 	return pods, nil
 }
 
-// readAgent returns what the agent of a pod says.
+// readAgent returns the status of the agent in a pod.
 func (r Reader) readAgent(ctx context.Context, pod *corev1.Pod) agentstatus.Agent {
 	out := agentstatus.Agent{Pod: pod.Name, Err: errNoAddress}
 	if pod.Status.PodIP != "" {

@@ -27,9 +27,9 @@ const resyncInterval = 5 * time.Minute
 
 // Observation is the input of the conditions.
 type Observation struct {
-	// Daemon is the name of the daemon beside which the agents run.
+	// Daemon is the name of the daemon.
 	Daemon string
-	// Replicas is how many daemons there should be.
+	// Replicas is the desired number of daemons.
 	Replicas int
 	// Problem is the reason why the daemon's objects could not be applied, or nil.
 	Problem *problem.Error
@@ -39,8 +39,8 @@ type Observation struct {
 	Revision string
 	// Agents are the agents of the daemon's pods.
 	Agents []Agent
-	// Object is the object whose annotation AnnotationForceRevision forces a held revision, as arguments of kubectl annotate.
-	// It is empty if none does.
+	// Object is the object whose annotation AnnotationForceRevision forces a held revision, as arguments of kubectl annotate. It is
+	// empty if no object can force one.
 	Object string
 }
 
@@ -87,7 +87,7 @@ func (o Observation) RequeueAfter() time.Duration {
 	return silentInterval
 }
 
-// ConfigApplied returns what the condition ConfigApplied says.
+// ConfigApplied returns the condition ConfigApplied.
 func (o Observation) ConfigApplied() metav1.Condition {
 	if o.Problem != nil {
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: o.Problem.Reason, Message: o.Problem.Message}

@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Ready returns what the condition Ready says.
+// Ready returns the condition Ready.
 func (o Observation) Ready() metav1.Condition {
 	progressing := func(format string, args ...any) metav1.Condition {
 		return metav1.Condition{Status: metav1.ConditionFalse, Reason: v1beta1.ReasonProgressing,

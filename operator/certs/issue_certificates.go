@@ -41,7 +41,7 @@ func (s certificateSubject) splitHosts() (hosts []string, addresses []net.IP) {
 	return hosts, addresses
 }
 
-// issueCertificates renews what the action says and returns the new bundle.
+// issueCertificates renews the certificates that due names and returns the new bundle.
 func issueCertificates(now time.Time, old Bundle, due action, s certificateSubject) (Bundle, error) {
 	out := old
 	if due == renewAll {

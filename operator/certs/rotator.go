@@ -153,7 +153,7 @@ func (k *Rotator) currentBundle() Bundle {
 // HasCertificate reports whether the Rotator has a certificate.
 func (k *Rotator) HasCertificate() bool { return len(k.currentBundle().Cert) > 0 }
 
-// CACert returns the CAs that clients of the server trust, in PEM; it is empty before there is a certificate.
+// CACert returns the CAs that clients of the server trust, in PEM. It is empty before the first certificate.
 func (k *Rotator) CACert() []byte { return k.currentBundle().CACert }
 
 // Name implements dynamiccertificates.CertKeyContentProvider.

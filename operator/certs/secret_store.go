@@ -49,7 +49,7 @@ func (s *SecretStore) Write(ctx context.Context, b Bundle, version string) error
 		}, metav1.CreateOptions{})
 		return conflictOf(err)
 	}
-	// Labels and type belong to whoever created the Secret.
+	// Labels and type belong to the creator of the Secret.
 	secret, err := secrets.Get(ctx, s.Name, metav1.GetOptions{})
 	if err != nil {
 		return err

@@ -161,7 +161,7 @@ func (c *Claims) keepLease(n *namespace) {
 	}
 }
 
-// renewOrWait reads the Lease of a namespace, and takes, renews or leaves it. It returns what to report.
+// renewOrWait reads the Lease of a namespace, and takes, renews or leaves it. It returns the message to report.
 func (c *Claims) renewOrWait(ctx context.Context, n *namespace) (text string, err error) {
 	begin, wasWritten := c.now(), n.lease != nil
 	lease, isNew, err := c.readLease(ctx, n)
@@ -202,7 +202,7 @@ func (c *Claims) renewOrWait(ctx context.Context, n *namespace) (text string, er
 	case err != nil && wasWritten: // another program wrote it
 		return c.renewOrWait(ctx, n)
 	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
-		return "", nil // the next look sees what has changed
+		return "", nil // the next read shows the change
 	case err != nil:
 		return c.withoutLease(n, err)
 	case do == ask:

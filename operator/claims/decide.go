@@ -91,7 +91,7 @@ const (
 	giveUp             // another operator asks for it
 )
 
-// decideStep returns what the operator does about the Lease of a namespace.
+// decideStep returns the operator's next step for the Lease of a namespace.
 func (id Identity) decideStep(now time.Time, s seen, scopeOfHolder string) step {
 	isOurs := s.holder == id.Name
 	switch {

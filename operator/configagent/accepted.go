@@ -123,7 +123,7 @@ func (a *Agent) recordOfEarlierPod(wanted Files) (files, handedOut Files, err er
 // withKeysOf returns accepted files with the keys of the wanted ones, and with the files that belong to them.
 func (a *Agent) withKeysOf(accepted, wanted Files) Files {
 	out := maps.Clone(accepted)
-	if !a.cfg.Daemon.KeepsKeys { // what describes keys is accepted without them
+	if !a.cfg.Daemon.KeepsKeys { // descriptions of keys are accepted without them
 		delete(out, slurmconf.KeySetFile)
 		delete(out, slurmconf.JWTKeysFile)
 	}
@@ -144,7 +144,7 @@ func (a *Agent) followServing(ctx context.Context, wanted Files) Files {
 	}
 	assembled, err := a.cfg.Daemon.Assemble(wanted)
 	if err != nil {
-		return wanted // look has the error
+		return wanted // look reports the error
 	}
 	serving, _, err := a.recordOfEarlierPod(assembled)
 	if err != nil || serving == nil || serving.hasRevisionOf(wanted) {

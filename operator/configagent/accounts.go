@@ -61,7 +61,7 @@ type AccountsAgent struct {
 }
 
 const (
-	// accountsStatusFile has the revision of the accounts that were applied last.
+	// accountsStatusFile has the revision of the accounts applied last.
 	accountsStatusFile = ".accounts-revision"
 	// refusedRetryDelay is how long the agent waits until it tries refused accounts again: jobs, a QOS or another
 	// cluster may have been in the way.
@@ -70,7 +70,7 @@ const (
 	loadTimeout = 10 * time.Minute
 )
 
-// NewAccountsAgent returns an agent, which does not apply again what was applied before its container started again.
+// NewAccountsAgent returns an agent. After a restart of its container, it does not apply the same accounts again.
 func NewAccountsAgent(cfg AccountsConfig) *AccountsAgent {
 	a := &AccountsAgent{cfg: cfg}
 	path := filepath.Join(cfg.Accepted, accountsStatusFile)

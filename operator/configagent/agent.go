@@ -14,7 +14,7 @@ import (
 // Config contains the settings of an agent. All but Hold, Confirm, HandOut, CheckServes,
 // Accounts, CountSessions and StateRelease are required.
 type Config struct {
-	// Daemon is the daemon beside which the agent runs.
+	// Daemon is the daemon that the agent configures.
 	Daemon Daemon
 	// Wanted is the folder with the wanted files. Live is the directory of slurm.conf. Accepted is a folder that outlives the pod and
 	// keeps the files accepted last.
@@ -23,12 +23,11 @@ type Config struct {
 	Interval time.Duration
 	// Check returns nil if the daemon would start with the files, and *RefusedError if not.
 	Check func(context.Context, Files) error
-	// Hold returns *HeldError if checked files must wait before they replace those in force, and any other error if that
-	// cannot be decided. Nothing has been written yet. It is called again every few seconds as long as it returns an
-	// error. Before the daemon has started, inForce are the files that were accepted last, without keys; the daemon
-	// then starts with them, so Hold must return *HeldError where only a running daemon could answer. It is not called
-	// if nothing was ever in force. Before HandOut, inForce are the files that were handed out last, without keys, and
-	// wanted those that the daemon has. It is nil if nothing has to wait.
+	// Hold returns *HeldError if checked files must wait before they replace the files in force, and any other error if that cannot be
+	// decided. Nothing has been written yet. It is called again every few seconds as long as it returns an error. Before the daemon has
+	// started, inForce are the files accepted last, without keys. The daemon then starts with them, so Hold must return *HeldError
+	// where only a running daemon could answer. It is not called if nothing was ever in force. Before HandOut, inForce are the files
+	// handed out last, without keys, and wanted the daemon's files. It is nil if nothing has to wait.
 	Hold func(ctx context.Context, inForce, wanted Files) error
 	// BeforeStart returns an error if the daemon must not start yet. It is called until the daemon may.
 	BeforeStart func(context.Context) error
@@ -53,7 +52,7 @@ type Config struct {
 	Accounts *AccountsAgent
 	// CountSessions returns the number of user connections to the pod. It is nil if the pod has no users.
 	CountSessions func() (int, error)
-	// StateRelease returns the release that has written the state of slurmctld. It is nil beside other daemons.
+	// StateRelease returns the release that wrote the state of slurmctld. It is nil for other daemons.
 	StateRelease func() string
 	Log          *slog.Logger
 	Now          func() time.Time
@@ -64,15 +63,15 @@ type Agent struct {
 	cfg   Config
 	write fileWriter
 
-	// mu guards the fields below. Only look, which runs alone, changes them.
+	// mu guards the fields below. Only look changes them; calls of look never overlap.
 	mu      sync.Mutex
 	inForce inForce
 	last    attempt
 	handOut handOut
 	// started reports whether the live folder is complete, so that the daemon can start.
 	started bool
-	// mayServeSince is when the daemon was given inForce.Given, or when this agent found that an earlier one had given them, as
-	// long as the daemon may serve with them. It is zero once they are in force, or the daemon cannot serve with them.
+	// mayServeSince is when the daemon received inForce.Given, or when this agent found that an earlier agent had given them. It is set
+	// as long as the daemon may serve with them. It is zero once they are in force, or the daemon cannot serve with them.
 	mayServeSince time.Time
 	// restoreHeld is the reason that was logged last why the files in force are not restored.
 	restoreHeld string

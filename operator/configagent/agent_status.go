@@ -35,7 +35,7 @@ type Status struct {
 	// Held is set while Wanted waits although the daemon would start with it or, if it is Applied, has started with it. It is nil
 	// if Wanted does not wait.
 	Held *Held `json:"held,omitempty"`
-	// GresTypes are the kinds of GRES in Applied, nil beside daemons without slurm.conf, and while Applied is empty.
+	// GresTypes are the kinds of GRES in Applied. It is nil for daemons without slurm.conf, and while Applied is empty.
 	GresTypes []string `json:"gresTypes,omitzero"`
 	// StateRelease is the release that wrote the state of slurmctld, or empty without a state.
 	StateRelease string `json:"stateRelease,omitempty"`
@@ -43,7 +43,7 @@ type Status struct {
 	Accounts *AccountsStatus `json:"accounts,omitempty"`
 }
 
-// Status returns what the agent has done, and counts the sessions of now.
+// Status returns the agent's status with the current number of sessions.
 func (a *Agent) Status() Status {
 	a.mu.Lock()
 	out := newStatus(a.inForce, a.last)

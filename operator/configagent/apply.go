@@ -38,7 +38,7 @@ func (a *Agent) look(ctx context.Context) {
 		}
 	})
 	files, assembling := a.cfg.Daemon.Assemble(wanted)
-	_ = a.keepForOtherPods(ctx) // stepSettle has the error
+	_ = a.keepForOtherPods(ctx) // stepSettle reports the error
 	for range 3 {               // a failed attempt is undone at once
 		switch nextStep(a.cfg.Now(), a.inForce, a.last, wanted, files, a.started) {
 		case stepSettle:
@@ -161,7 +161,7 @@ func (a *Agent) give(ctx context.Context, files Files, awaits awaited) error {
 	return &StartingError{a.cfg.Daemon.Name + " is starting"}
 }
 
-// effectOf returns what the daemon needs to read files. A daemon whose files are not known reads them anyway.
+// effectOf returns the action that makes the daemon read files. A daemon with unknown files reads them anyway.
 func (a *Agent) effectOf(files Files) slurmconf.Effect {
 	effect := a.cfg.Daemon.effectOf(a.inForce.Files, files)
 	if a.inForce.Given != nil {
@@ -183,11 +183,11 @@ func (a *Agent) confirm(ctx context.Context) {
 // earlier files stay in force should the others fail.
 func (a *Agent) confirmEarlier(ctx context.Context) {
 	if a.last.awaited != awaitsNothing && a.cfg.Confirm != nil && a.cfg.Confirm(ctx, a.last.givenAt) == nil {
-		_ = a.setInForce(ctx, a.last.awaited == awaitsRestored) // the next attempt has the error
+		_ = a.setInForce(ctx, a.last.awaited == awaitsRestored) // the next attempt reports the error
 	}
 }
 
-// finish notes what came of giving the daemon files. If it failed with the wanted ones, those in force are next.
+// finish records the result of giving the daemon files. If it failed with the wanted files, the files in force are next.
 func (a *Agent) finish(ctx context.Context, err error) {
 	restored := a.last.awaited == awaitsRestored
 	if err == nil {
@@ -266,7 +266,7 @@ func (a *Agent) restore(ctx context.Context, wanted Files) {
 		return // nothing was ever in force
 	}
 	if err != nil || !a.started && a.cfg.BeforeStart(ctx) != nil {
-		a.update(func() { a.last.givenAt = a.cfg.Now() }) // the attempt has the error
+		a.update(func() { a.last.givenAt = a.cfg.Now() }) // the attempt reports the error
 		return
 	}
 	if isOfServing && files.hasRevisionOf(a.inForce.Given) {

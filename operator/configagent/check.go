@@ -18,8 +18,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// RefusedError reports that the daemon would not start with a configuration: it has said so itself, or the files show it.
-// What keeps a trial from its end, such as a full disk, is another error, after which the files are tried again.
+// RefusedError reports that the daemon would not start with a configuration: the daemon refused it, or the files show it. If
+// a trial cannot finish, such as on a full disk, the error is another one, and the files are tried again.
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
@@ -99,7 +99,7 @@ func newSettings(ctx context.Context, dir string) (trial.Settings, error) {
 	return trial.Settings{Dir: dir, Host: host, Port: address.Port}, listener.Close()
 }
 
-// run starts the daemon and returns what its log says when it serves, ends, or has taken too long.
+// run starts the daemon and returns the reading of its log when the daemon serves, ends, or the time is over.
 func (c Checker) run(ctx context.Context, dir string, settings trial.Settings) (trial.Verdict, string, error) {
 	state := filepath.Join(dir, "state")
 	if err := errors.Join(os.RemoveAll(state), os.Mkdir(state, 0o700)); err != nil {
@@ -108,7 +108,7 @@ func (c Checker) run(ctx context.Context, dir string, settings trial.Settings) (
 	log := &syncBuffer{}
 	slurmConf := filepath.Join(dir, "etc", "slurm.conf")
 	cmd := exec.CommandContext(ctx, c.Program, c.Daemon.Arguments(slurmConf)...) //nolint:gosec // see Checker
-	// slurmdbd has no such argument, and looks for its files beside this one.
+	// slurmdbd has no such argument, and looks for its files in the folder of this one.
 	cmd.Env = append(os.Environ(), "SLURM_CONF="+slurmConf)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = dir

@@ -11,7 +11,7 @@ import (
 // Daemon defines how the configuration of one of Slurm's daemons is checked and compared.
 type Daemon struct {
 	trial.Daemon
-	// Compare returns what a changed configuration file needs, with the lines of the files that it includes.
+	// Compare returns the action that a changed configuration file needs. Both texts contain the lines of included files.
 	Compare func(old, changed string) slurmconf.Effect
 	// Assemble returns the files that the daemon reads, made of those that are wanted, which it does not
 	// modify. An error contains no secret.
@@ -35,7 +35,7 @@ func SlurmdbdDaemon() Daemon {
 		KeyEffect: slurmconf.NeedsRestart, KeepsKeys: true}
 }
 
-// effectOf returns what the daemon needs to read changed files.
+// effectOf returns the action that makes the daemon read changed files.
 func (d Daemon) effectOf(before, after Files) slurmconf.Effect {
 	effect := d.Compare(before.resolveIncludes(d.Conf), after.resolveIncludes(d.Conf))
 	if !d.others(before).Equal(d.others(after)) {
@@ -74,7 +74,7 @@ func assembleSlurmdbd(wanted Files) (Files, error) {
 	return out, nil
 }
 
-// keySet is a JSON Web Key Set (RFC 7517, 5) whose keys are kept as they are.
+// keySet is a JSON Web Key Set (RFC 7517, 5) whose keys are kept unchanged.
 type keySet struct {
 	Keys []json.RawMessage `json:"keys"`
 }

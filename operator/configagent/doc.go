@@ -1,4 +1,4 @@
-// Package configagent applies configuration to a slurmctld or a slurmdbd beside which it runs, in the same pod.
+// Package configagent applies configuration to a slurmctld or a slurmdbd. It runs in the daemon's pod.
 //
 // The kubelet keeps a folder with the files that the operator and the users want. The agent gives them to the daemon only when a
 // trial (package trial) has shown that it starts with them. Otherwise the running configuration stays in force, and Status has the
@@ -18,5 +18,5 @@
 // Users of slurmctld's configuration receive it only by a reconfigure. Until a reconfigure of their slurmctld has ended, the first
 // record keeps the files that they received last (HandedOut). Until then the agent retries HandOut, after Hold.
 //
-// Beside slurmdbd it brings accounts into the database as well (AccountsAgent, package accounts).
+// Beside slurmdbd it also loads accounts into the database (AccountsAgent, package accounts).
 package configagent

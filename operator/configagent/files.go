@@ -107,8 +107,8 @@ func (f Files) keySet() string {
 // mainFiles are the files without which no daemon starts.
 var mainFiles = []string{"slurm.key", "slurmdbd.conf", "slurm.conf"}
 
-// WriteFiles makes a folder have exactly these files, each written as a whole, the main ones last. If one cannot be written,
-// such as on a full disk, none is replaced. Keys are for their owner only. Names that begin with a dot stay.
+// WriteFiles makes a folder contain exactly these files, each written as a whole, the main ones last. If one cannot be written,
+// such as on a full disk, none is replaced. Only their owner may read keys. Names that begin with a dot stay.
 func WriteFiles(dir string, files Files) error { return newFileWriter().writeFolder(dir, files) }
 
 // writeFolder is WriteFiles.

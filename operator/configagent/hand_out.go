@@ -64,7 +64,7 @@ func (f Files) hasRevisionOf(other Files) bool {
 	return revision != "" && revision == other.text(slurmconf.RevisionFile)
 }
 
-// handOutFiles has the daemon hand out the files that it has, once it has confirmed them and Hold allows it.
+// handOutFiles makes the daemon hand out its files, once it has confirmed them and Hold allows it.
 func (a *Agent) handOutFiles(ctx context.Context) {
 	now := a.cfg.Now()
 	if a.inForce.HandedOut == nil || a.cfg.HandOut == nil || a.inForce.Given != nil || a.last.awaited != awaitsNothing ||

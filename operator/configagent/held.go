@@ -59,7 +59,7 @@ func (a *Agent) mayServe(ctx context.Context) bool {
 	return err == nil || a.mayStillAnswer(err)
 }
 
-// answer returns what Confirm does of a daemon that may serve with files that it was given.
+// answer returns the result of Confirm for a daemon that may serve with unconfirmed files.
 func (a *Agent) answer(ctx context.Context) error {
 	if a.cfg.Confirm == nil {
 		return nil
@@ -88,9 +88,9 @@ func (a *Agent) holdRestore(ctx context.Context, files Files) error {
 	return nil // the daemon has ended, or hangs
 }
 
-// noteHeldRestore has the files in force restored later. The status keeps the error of the wanted files. If jobs depend on those that the
-// daemon was given later, other pods get these, and the daemon if it is started again: the next pod, a standby, and this one would end the
-// jobs with the files in force, which an attempt to restore them has left in the live folder.
+// noteHeldRestore delays the restore of the files in force. The status keeps the error of the wanted files. If jobs depend on later
+// files, other pods get the later files, and so does the daemon at a restart. With the files in force, which an attempted restore left
+// in the live folder, the next pod, a standby and this daemon would end the jobs.
 func (a *Agent) noteHeldRestore(ctx context.Context, err error) {
 	var held *HeldError
 	if errors.As(err, &held) {
@@ -104,7 +104,7 @@ func (a *Agent) noteHeldRestore(ctx context.Context, err error) {
 	a.update(func() { a.last.givenAt = a.cfg.Now() })
 }
 
-// keepGiven keeps for other pods what the daemon was given, instead of the files in force. setInForce ends it.
+// keepGiven keeps for other pods the files that the daemon received, instead of the files in force. setInForce ends it.
 func (a *Agent) keepGiven(ctx context.Context) {
 	record := inForce{Files: a.inForce.Given, HandedOut: a.inForce.HandedOut}
 	accepted, err := a.readAccepted()
@@ -116,7 +116,7 @@ func (a *Agent) keepGiven(ctx context.Context) {
 	}
 }
 
-// leaveGiven makes the live folder have what the daemon was given, instead of the files in force.
+// leaveGiven writes to the live folder the files that the daemon received, instead of the files in force.
 func (a *Agent) leaveGiven() {
 	live, err := ReadFiles(a.cfg.Live)
 	if err == nil && !live.Equal(a.inForce.Given) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// inForce is the first of the agent's two records: what the daemon has. It is kept in the live folder, with keys, for the
-// next agent of the pod.
+// inForce is the first of the agent's two records: the daemon's files. It is kept in the live folder, with keys, for the next
+// agent of the pod.
 type inForce struct {
 	// Files are the files that the daemon confirmed last, or nil. Before the daemon has started, they are the files of an
 	// earlier pod.
@@ -81,11 +81,11 @@ const (
 	stepRestore
 )
 
-// retryDelay is how long the agent waits before it looks again at what waits for something else.
+// retryDelay is the pause before the agent checks again what it waits for.
 const retryDelay = 5 * time.Second
 
-// nextStep decides from the two records what to do about the wanted files. files are made of them, nil if that is not
-// possible. started reports whether the daemon can start.
+// nextStep decides from the two records what to do with the wanted files. files are made from the wanted files, or nil if that
+// is impossible. started reports whether the daemon can start.
 func nextStep(now time.Time, f inForce, last attempt, wanted, files Files, started bool) step {
 	isNew := last.wanted == nil || !wanted.Equal(last.wanted)
 	isDue := !last.retryAt.IsZero() && !now.Before(last.retryAt)
@@ -128,7 +128,7 @@ func loadInForce(live, conf string) (inForce, bool) {
 	started := err == nil && files.text(conf) != ""
 	out, err := readRecord(live)
 	switch {
-	case err != nil && started: // an earlier version of this program kept none
+	case err != nil && started: // an earlier version of this program kept no record
 		return inForce{Files: files, Given: files}, true
 	case err != nil:
 		return inForce{}, false
@@ -148,8 +148,8 @@ func readRecord(dir string) (inForce, error) {
 	return out, err
 }
 
-// writeRecord replaces the record in a folder in one step. It is on the disk before: without it the next agent would not know
-// what jobs depend on.
+// writeRecord replaces the record in a folder in one step, after the new record is on the disk. Without it the next agent
+// would not know what jobs depend on.
 func (w fileWriter) writeRecord(dir string, record inForce) error {
 	text, err := json.Marshal(record)
 	if err != nil {

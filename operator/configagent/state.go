@@ -144,8 +144,8 @@ func readStateRelease(path string) (releases.Release, bool, error) {
 	return out, ok, nil
 }
 
-// copyState copies the files of a state and the folders with the scripts of jobs. An earlier copy goes when the new one is
-// complete. An interrupted copy is begun again.
+// copyState copies the files of a state and the folders with the scripts of jobs. It removes an earlier copy when the new
+// one is complete. An interrupted copy starts again.
 func copyState(dir, backup string) error {
 	unfinished := backup + ".unfinished"
 	if err := errors.Join(os.RemoveAll(unfinished), os.Mkdir(unfinished, 0o700)); err != nil {

@@ -19,14 +19,14 @@ const maxStatusSize = 64 << 10
 // StatusReader asks agents for their status. NewStatusReader returns one.
 type StatusReader struct{ client *http.Client }
 
-// NewStatusReader returns a reader that waits for an answer as long as the timeout. It follows no redirect: whoever runs
-// a pod would choose what the operator reads.
+// NewStatusReader returns a reader that waits for an answer up to the timeout. It follows no redirect: otherwise the
+// owner of a pod could choose what the operator reads.
 func NewStatusReader(timeout time.Duration) *StatusReader {
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &StatusReader{&http.Client{Timeout: timeout, CheckRedirect: noRedirect}}
 }
 
-// Read returns what the agent in the pod with an address says.
+// Read returns the status of the agent in the pod with an address.
 func (r *StatusReader) Read(ctx context.Context, podIP string) (Status, error) {
 	url := "http://" + net.JoinHostPort(podIP, strconv.Itoa(names.SlurmAgentPort)) + "/status"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

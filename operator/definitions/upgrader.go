@@ -18,7 +18,8 @@ import (
 // retries are the pauses between attempts that fail. A missing right is not granted within seconds.
 var retries = wait.Backoff{Duration: 10 * time.Second, Factor: 2, Steps: 7, Cap: 10 * time.Minute}
 
-// Upgrader upgrades the installed definitions once, when the operator is the leader. It creates none.
+// Upgrader upgrades the installed definitions once, when the operator is the leader. It does not create missing
+// ones.
 type Upgrader struct {
 	// Client reads and writes without a cache. Its scheme has apiextensions.k8s.io/v1.
 	Client client.Client

@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/problem"
 )
 
-// Words are what messages call the pods of a kind.
+// Words are the names of a kind's pods in messages.
 type Words struct {
 	// Owner names the daemon of the Deployment, such as "slurmrestd".
 	Owner string

@@ -30,9 +30,9 @@ const reportInterval = 30 * time.Second
 type Release struct {
 	Client          client.Client
 	Name, Namespace string
-	// Revision of the release at which it was rendered, 0 for unknown. A rollback keeps the number of the revision that it goes back to.
+	// Revision of the release at which it was rendered, 0 for unknown. A rollback keeps the number of the revision that it restores.
 	Revision int
-	// Job is the Job of the hook, empty for none, in the namespace of the operator.
+	// Job is the Job of the hook, or empty, in the namespace of the operator.
 	Job, OperatorNamespace string
 	// Namespaces are those that the operator manages, empty for all.
 	Namespaces []string
@@ -59,7 +59,7 @@ func (o object) findCondition(name string) *metav1.Condition {
 	return meta.FindStatusCondition(status.Conditions, name)
 }
 
-// listObjects returns the objects of a kind in the namespaces that the operator manages: none if the kind is not defined.
+// listObjects returns the objects of a kind in the namespaces that the operator manages. It returns none if the kind is not defined.
 func (r *Release) listObjects(ctx context.Context, kind string) ([]object, error) {
 	var out []object
 	namespaces := r.Namespaces

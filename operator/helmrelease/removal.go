@@ -18,7 +18,7 @@ import (
 // records, the Job would delete the clusters of a release that was rolled back or installed again.
 type removal struct {
 	release *Release
-	// revision is the last one, 0 if Helm's records are elsewhere: Argo CD makes none, and other drivers of Helm make others.
+	// revision is the last one, 0 if Helm's records are elsewhere: Argo CD writes none, and other drivers of Helm write different ones.
 	revision int
 	// job is the Job of the hook, nil if it is not known.
 	job *metav1.PartialObjectMetadata
@@ -27,7 +27,7 @@ type removal struct {
 // statusUninstalling is the label "status" of the record of a release that Helm removes. Helm sets it before it runs hooks.
 const statusUninstalling = "uninstalling"
 
-// revisionsAhead is how many revisions a release may have since the one at which it was rendered, by rollbacks.
+// revisionsAhead is the maximum number of revisions, by rollbacks, since the revision at which the release was rendered.
 const revisionsAhead = 30
 
 func (r *Release) newRemoval(ctx context.Context) (removal, error) {
@@ -132,8 +132,8 @@ func RecordName(release string, revision int) string {
 // absencePeriod is how long a namespace has no operator until that is an error: a new leader needs less.
 const absencePeriod = time.Minute
 
-// canEnd reports whether an operator manages the namespace of an object, which would wait for good otherwise. An object without finalizers
-// needs none. It returns an error if no operator has been there for a while.
+// canEnd reports whether an operator manages the namespace of an object; otherwise the object would wait forever. An object without
+// finalizers needs no operator. It returns an error if no operator has managed the namespace for a while.
 func (r removal) canEnd(ctx context.Context, o object, absentSince map[string]time.Time) (bool, error) {
 	if len(o.GetFinalizers()) == 0 {
 		return true, nil

@@ -40,7 +40,7 @@ func isTrialSince(ready *metav1.Condition, wroteAt time.Time) bool {
 	return ready.Reason == v1beta1.ReasonTakingOver && !ready.LastTransitionTime.Time.Before(wroteAt)
 }
 
-// heldMessage returns what to do about an object that another operator holds.
+// heldMessage returns the remedy for an object that another operator holds.
 func heldMessage(h Hold) string {
 	return fmt.Sprintf("another operator (field manager %q) wrote this object at %s, so this operator changes "+
 		"nothing. Remove one of the two. This one continues an hour after the last write of the other, or at once "+

@@ -48,7 +48,7 @@ type Hold struct {
 	FreeAt time.Time
 }
 
-// Of returns why another operator may hold an object, and false if none does.
+// Of returns the reason why another operator may hold an object, and false without one.
 func Of(now time.Time, o Object) (Hold, bool) {
 	theirs := LastOther(o)
 	if theirs.Manager == "" || !theirs.At.After(takenOverAt(now, o)) {

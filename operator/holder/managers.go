@@ -66,8 +66,8 @@ func isOperator(e *metav1.ManagedFieldsEntry) bool {
 	return ownsOurStatus(e.FieldsV1)
 }
 
-// ownsOurStatus reports whether fields contain what only an operator of our kinds writes: a field of the status other
-// than conditions, or the condition Ready. Platforms may add conditions of their own.
+// ownsOurStatus reports whether fields contain a field that only an operator of our kinds writes: a field of the
+// status other than conditions, or the condition Ready. Platforms may add their own conditions.
 func ownsOurStatus(fields *metav1.FieldsV1) bool {
 	if fields == nil {
 		return false

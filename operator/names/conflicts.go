@@ -46,17 +46,18 @@ func (n NodeSetNames) ordinalOf(name string) (uint64, bool) {
 	return ordinal, err == nil && digits == fmt.Sprintf("%0*d", n.Padding, ordinal)
 }
 
-// SharedWorkerName returns why a worker of the NodeSet must not have a Slurm node name, empty if it may: one of a NodeSet that
-// was created earlier may get it, or one whose name the scheduler chooses. Two slurmds of one name would end each other's jobs.
-// NodeSets whose workers have the names of Kubernetes nodes share none, since Kubernetes runs one worker on each.
+// SharedWorkerName returns why a worker of the NodeSet must not have a Slurm node name, or an empty string if it may. A worker
+// of an older NodeSet may get the name, or a worker whose name the scheduler chooses. Two slurmds with one name would end each
+// other's jobs. NodeSets whose workers have the names of Kubernetes nodes share no names, since Kubernetes runs one worker on
+// each.
 func (n NodeSetNames) SharedWorkerName(others []NodeSetNames, name string) string {
-	_, formed := n.ordinalOf(name) // the same for all: there are many names and NodeSets
+	_, formed := n.ordinalOf(name) // once for all NodeSets: names and NodeSets are many
 	for _, other := range others {
 		isLater := compareAges(other, n) > 0 && !other.NamedWhenScheduled
 		if other.UID == n.UID || isLater || other.Prefix == "" && n.Prefix == "" {
 			continue
 		}
-		isSame := other.Prefix == n.Prefix && other.Padding == n.Padding // whatever the maxima, since both begin at 0
+		isSame := other.Prefix == n.Prefix && other.Padding == n.Padding // for any maxima, since both begin at 0
 		if isSame && formed || other.CouldName(name) {
 			return OwnerNodeSet(other.Name)
 		}

@@ -59,8 +59,8 @@ func RestAPIDeployment(restAPI string) string { return restAPI + "-restapi" }
 // RestAPIConfigMap returns the name of the ConfigMap with the slurm.conf of a RestApi's slurmrestd.
 func RestAPIConfigMap(restAPI string) string { return restAPI + "-restapi-config" }
 
-// KeySetSecret returns the name of the Secret with the key set that follows a slurm.key once it has been rotated. A
-// key of a Secret has one, whoever refers to it.
+// KeySetSecret returns the name of the Secret with the key set that replaces a slurm.key once it has been rotated. All
+// objects that refer to the same key share it.
 func KeySetSecret(secret, key string) string { return secret + "-keys-" + hashKeyName(key) }
 
 // JWTKeysSecret returns the name of the Secret with the keys of auth/jwt that follow a key once it has been rotated.

@@ -62,8 +62,8 @@ func (w Workers) Pod(id WorkerID) string {
 	return name + hash
 }
 
-// SlurmNode returns the name of a worker's Slurm node. It is empty if it is not known before the
-// worker is scheduled, because the worker shares the network and the name of its Kubernetes node.
+// SlurmNode returns the name of a worker's Slurm node. It is empty if the name is unknown before the worker
+// is scheduled, because the worker shares the network and the name of its Kubernetes node.
 func (w Workers) SlurmNode(id WorkerID) string {
 	switch {
 	case w.perKubeNode && id.Hostname != "":

@@ -71,8 +71,8 @@ func hasDrain(steps []plan.Step) bool {
 	return slices.ContainsFunc(steps, func(s plan.Step) bool { return s.Verb == plan.Drain || s.Verb == plan.AddDrain })
 }
 
-// withoutCreations removes the steps that create workers. Existing workers continue to be drained
-// and deleted when the objects that new ones need cannot be created.
+// withoutCreations removes the steps that create workers. If the objects that new workers need cannot be
+// created, existing workers are still drained and deleted.
 func withoutCreations(steps []plan.Step) []plan.Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s plan.Step) bool { return s.Verb == plan.CreatePod })
 }
@@ -194,7 +194,7 @@ func (r *Reconciler) confirmDeleted(ctx context.Context, s *observation, step pl
 	return nil
 }
 
-// annotatePod writes a drain mark on a pod that is still as it was observed.
+// annotatePod writes a drain mark on a pod that has not changed since its observation.
 func (r *Reconciler) annotatePod(ctx context.Context, s *observation, step plan.Step) error {
 	pod := s.pod(step.Pod)
 	patch := observed.DrainMarkPatch(step.DrainMark, observed.DrainMark(pod),
@@ -242,7 +242,7 @@ func (s *observation) pod(name string) *corev1.Pod {
 	return s.pods[name]
 }
 
-// deletePod deletes a pod that is still as it was observed.
+// deletePod deletes a pod that has not changed since its observation.
 func (r *Reconciler) deletePod(ctx context.Context, s *observation, step plan.Step) error {
 	pod := s.pod(step.Pod)
 	uid, version := types.UID(step.UID), pod.ResourceVersion

@@ -25,7 +25,7 @@ const maxAvoidedKubeNodes = 256
 type avoidedKubeNodes struct {
 	// names begins with the matching ones.
 	names []string
-	// matching are the Kubernetes nodes that the template matches, whatever their taints: these change while a pod is pending.
+	// matching are the Kubernetes nodes that the template matches, with any taints: taints change while a pod is pending.
 	matching []string
 }
 
@@ -99,7 +99,7 @@ func (s *observation) runsElsewhere(name string) bool {
 	return there && !hasPod && record.KubeNode != name && plan.IsTaken(&s.slurm, name)
 }
 
-// absentKubeNodesToAvoid returns up to count Slurm nodes of others whose names a Kubernetes node could have, and none has.
+// absentKubeNodesToAvoid returns up to count names of others' Slurm nodes that a Kubernetes node could have, but none has.
 func (s *observation) absentKubeNodesToAvoid(count int) []string {
 	var out []string
 	for _, name := range s.knownSlurmNames() {
@@ -137,8 +137,8 @@ func (s *observation) hasScheduledWorker(name string) bool {
 	return slices.ContainsFunc(s.workers, func(w plan.Worker) bool { return w.SlurmName == name && w.KubeNode != "" })
 }
 
-// observeExposedWorkers determines the workers that may be scheduled to a Kubernetes node with the name of others: the name has been
-// given, or the node has joined, since the pod was created. No fresh reading is needed: nothing of them runs. It also determines the
+// observeExposedWorkers determines the workers that may be scheduled to a Kubernetes node with the name of others: the name was given,
+// or the node joined, after the pod was created. It needs no fresh reading, because their slurmds do not run. It also determines the
 // workers that wait for a Kubernetes node that is gone.
 func (s *observation) observeExposedWorkers(now time.Time) {
 	if s.problem.Reason != "" || s.nodeSet.DeletionTimestamp != nil {
@@ -200,7 +200,7 @@ func (s *observation) exposedTo(pod *corev1.Pod, revision string) string {
 	return ""
 }
 
-// avoidingWorkers returns the workers that are not scheduled and may run on any Kubernetes node but the avoided ones that they match.
+// avoidingWorkers returns the unscheduled workers that may run on any Kubernetes node except the avoided ones that they match.
 func (s *observation) avoidingWorkers() status.AvoidingWorkers {
 	var out status.AvoidingWorkers
 	known := map[string]bool{} // thousands of workers have few revisions

@@ -20,7 +20,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/render"
 )
 
-// claimRetentionOf returns what happens to claims. They are kept where the NodeSet does not say.
+// claimRetentionOf returns the retention policy of claims. By default they are kept.
 func claimRetentionOf(n *v1beta1.NodeSet) plan.ClaimRetention {
 	p := n.Spec.PersistentVolumeClaimRetentionPolicy
 	if p == nil {
@@ -82,12 +82,12 @@ func (s *observation) slurmNameOfClaim(claim string) string {
 	return s.desired.SlurmName(ordinal)
 }
 
-// ownerIndexOf returns the index of the NodeSet among the owners of a claim, negative for none.
+// ownerIndexOf returns the index of the NodeSet among the owners of a claim, or a negative number.
 func ownerIndexOf(n *v1beta1.NodeSet, claim *corev1.PersistentVolumeClaim) int {
 	return slices.IndexFunc(claim.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == n.UID })
 }
 
-// setRetention writes on a claim what happens to it.
+// setRetention writes the retention policy on a claim.
 func setRetention(n *v1beta1.NodeSet, claim *corev1.PersistentVolumeClaim, want plan.ClaimRetention) {
 	switch i := ownerIndexOf(n, claim); {
 	case want.WithNodeSet && i < 0:

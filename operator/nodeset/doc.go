@@ -7,6 +7,6 @@
 // builds objects. apply writes. The pod conditions that show the Slurm state and the NodeSet's
 // status are computed purely, and written only when they differ.
 //
-// What must survive the process is recorded on the pods (v1beta1.AnnotationDrainCause). The
-// operator may be killed at any moment and continues where it stopped.
+// State that must survive the process is recorded on the pods (v1beta1.AnnotationDrainCause). The operator
+// may be killed at any moment and continues where it stopped.
 package nodeset

@@ -133,9 +133,9 @@ func (r *Reconciler) emitCreatedEvents(s *observation) {
 		len(names), observed.CleanReason(hostlist.Compress(names)))
 }
 
-// emitWaitEvents records an event when a worker begins to wait for a job, and when something else
-// begins to keep it. Many workers, and the workers of an outage, share one event. What was reported
-// before an outage is not repeated after it.
+// emitWaitEvents records an event when a worker begins to wait for a job, and when something else begins to
+// keep it. Many workers, and the workers of an outage, share one event. A wait that was reported before an
+// outage is not reported again after it.
 func (r *Reconciler) emitWaitEvents(s *observation, actions *plan.Actions) {
 	reported := map[string]expectations.ReportedWait{}
 	newWaits := map[string][]plan.Wait{}

@@ -75,7 +75,7 @@ func (m *Metrics) countStep(s *observation, step plan.Step, now time.Time) {
 	}
 }
 
-// setWaiting sets what the workers of a NodeSet wait for.
+// setWaiting sets the metrics of the reasons why a NodeSet's workers wait.
 func (m *Metrics) setWaiting(s *observation, actions *plan.Actions) {
 	counts := map[[2]string]int{}
 	for _, w := range actions.Waits {

@@ -29,8 +29,8 @@ import (
 // reconcile it.
 const leftOutRecheck = 30 * time.Second
 
-// observeNames reads which names the NodeSet's workers must not have. It returns a problem if slurm.conf of
-// the Controller leaves the NodeSet out: its workers could not run jobs there, or not join.
+// observeNames reads the names that the NodeSet's workers must not have. It returns a problem if slurm.conf of the Controller leaves
+// the NodeSet out: its workers could not run jobs there, or not join.
 func (r *Reconciler) observeNames(ctx context.Context, s *observation, c *v1beta1.Controller) error {
 	if c.Spec.External {
 		return nil // the operator does not write its slurm.conf
@@ -66,8 +66,9 @@ func (r *Reconciler) observeNames(ctx context.Context, s *observation, c *v1beta
 		"NodeSet %s is left out of slurm.conf: %s; no worker is created: create the NodeSet with another name", s.nodeSet.Name, why)}}
 }
 
-// reserveSharedNames adds the names to the reserved ones that workers of older NodeSets of the same Slurm cluster may get, and
-// those that pods of other NodeSets have, whatever their age: a spec may have changed since its pods were created.
+// reserveSharedNames adds two kinds of names to the reserved ones: names that workers of older NodeSets of the same Slurm cluster
+// may get, and names of pods of other NodeSets. The age does not matter for pods: a spec may have changed since its pods were
+// created.
 func (r *Reconciler) reserveSharedNames(ctx context.Context, s *observation) error {
 	key, joins := refs.ClusterKeyOf(s.nodeSet)
 	if !joins || s.problem.Reason != "" {
@@ -152,7 +153,7 @@ func (s *observation) namesOfOtherPods(pods map[string]*corev1.Pod) map[string]s
 	return out
 }
 
-// goesFirst reports whether of two pods of one Slurm node name the first keeps it: its slurmd has run, or else it is older.
+// goesFirst reports whether the first of two pods keeps their common Slurm node name: its slurmd has run, or else it is older.
 func goesFirst(a, b *plan.Worker) bool {
 	return hasRun(a) || cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Pod, b.Pod)) < 0
 }
@@ -167,8 +168,7 @@ func includesFiles(text string) bool {
 	return slices.ContainsFunc(slurmconf.ParseSettings(text), slurmconf.Setting.IsInclude)
 }
 
-// readConfigFiles reads the configuration files of a Controller that were last written, nil for none. ConfigMaps are not
-// cached.
+// readConfigFiles reads the configuration files of a Controller that were last written, or nil. ConfigMaps are not cached.
 func (r *Reconciler) readConfigFiles(ctx context.Context, c *v1beta1.Controller) (map[string]string, error) {
 	config := &corev1.ConfigMap{}
 	id := types.NamespacedName{Namespace: c.Namespace, Name: names.ControllerConfigMap(c.Name)}

@@ -51,8 +51,7 @@ type observation struct {
 	knowsGRES   bool
 	// reservedNames are the owners of the names that no worker of the cluster gets, by name.
 	reservedNames map[string]string
-	// input and revision are what workers are created from. They mean nothing while there is a
-	// problem.
+	// input and revision are the source of new workers. They are meaningless while a problem exists.
 	input     render.Input
 	names     names.Workers
 	template  corev1.PodTemplateSpec
@@ -63,7 +62,7 @@ type observation struct {
 	// adoptedRevisions maps revisions of another operator's workers to our equal ones.
 	adoptedRevisions map[string]string
 
-	// lastLook reads once what names and needs records. deletions is held from then on, by all NodeSets of a cluster.
+	// lastLook reads once what names and needs records. From then on it holds deletions, which all NodeSets of a cluster share.
 	lastLook        func() (lastLook, error)
 	deletions       *sync.Mutex
 	deletionsLocked bool
@@ -182,8 +181,7 @@ func (s *observation) awaitsFirstReading() bool {
 		(s.slurmCluster == nil || s.slurmCluster.Problem() == "")
 }
 
-// possibleSlurmNames returns the Slurm node names of the workers that may exist. None are known
-// while there is a problem.
+// possibleSlurmNames returns the Slurm node names of all possible workers, or none while a problem exists.
 func (s *observation) possibleSlurmNames() []string {
 	var out []string
 	switch {

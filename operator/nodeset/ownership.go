@@ -86,9 +86,9 @@ func ownersOf(pod *corev1.Pod, s *observation) []metav1.OwnerReference {
 	return append(keep, refs.Anchor(s.nodeSet.Namespace, s.namespaceUID))
 }
 
-// checkAdoption returns an error unless the NodeSet still has the observed UID and is still being
-// deleted, or not, as observed. The cache may show that the garbage collector removed the NodeSet
-// from a pod before it shows the deletion that caused this.
+// checkAdoption returns an error if the NodeSet's UID or its deletion differs from the observation. The cache
+// may show that the garbage collector removed the NodeSet from a pod before it shows the deletion that caused
+// this.
 func (r *Reconciler) checkAdoption(ctx context.Context, s *observation) error {
 	now := &v1beta1.NodeSet{}
 	if err := r.uncached.Get(ctx, client.ObjectKeyFromObject(s.nodeSet), now); err != nil {
@@ -100,7 +100,7 @@ func (r *Reconciler) checkAdoption(ctx context.Context, s *observation) error {
 	return nil
 }
 
-// adoptPod writes the owners of a pod that is still as it was observed.
+// adoptPod writes the owners of a pod that has not changed since its observation.
 func (r *Reconciler) adoptPod(ctx context.Context, s *observation, step plan.Step) error {
 	if err := r.checkAdoption(ctx, s); err != nil {
 		return err
@@ -121,10 +121,10 @@ func (r *Reconciler) adoptPod(ctx context.Context, s *observation, step plan.Ste
 	return nil
 }
 
-// isOrphaning reports whether the NodeSet is being deleted and leaves its workers behind
-// (--cascade=orphan). The finalizer that requests this disappears when the garbage collector is
-// done. Afterwards revisions without an owner show it: with foreground deletion they are deleted,
-// and with background deletion the NodeSet owns them until it is gone.
+// isOrphaning reports whether the NodeSet is being deleted and leaves its workers behind (--cascade=orphan).
+// The finalizer that requests this disappears when the garbage collector is done. Afterwards revisions
+// without an owner show it: foreground deletion deletes them, and with background deletion the NodeSet owns
+// them until it is gone.
 func isOrphaning(n *v1beta1.NodeSet, revisions []appsv1.ControllerRevision) bool {
 	switch {
 	case n.DeletionTimestamp == nil:

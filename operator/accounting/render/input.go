@@ -17,7 +17,7 @@ type Input struct {
 	Accounting *v1beta1.Accounting
 	// Accounts are those that the database should have, nil if the operator does not manage them.
 	Accounts *slurmconf.Accounts
-	// Image is the image of slurmdbd if the Accounting names none.
+	// Image is the image of slurmdbd if the Accounting sets no image.
 	Image string
 	// AgentImage is the image of slurm-agent.
 	AgentImage string

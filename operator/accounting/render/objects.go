@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// Objects returns all objects of an Accounting, those first that the others refer to. If one cannot be
-// built, none is returned. The error names the faulty field.
+// Objects returns all objects of an Accounting, referenced ones first. If one cannot be rendered, none is returned.
+// The error names the faulty field.
 func Objects(in Input) ([]podspec.KubeObject, error) {
 	config, err := newConfigMap(in)
 	if err != nil {

@@ -49,7 +49,7 @@ func agentAccounts(o agentstatus.Observation) *configagent.AccountsStatus {
 	return o.Agents[0].Status.Accounts
 }
 
-// condition returns what the condition AccountsApplied says.
+// condition returns the condition AccountsApplied.
 func (a Accounts) condition(o agentstatus.Observation) metav1.Condition {
 	are := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
 		return metav1.Condition{Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}

@@ -6,7 +6,7 @@
 //	False InvalidSpec, ReferenceNotFound, ObjectTaken: until somebody corrects them
 //	Unknown External: the operator does not run this slurmdbd
 //
-// ConfigApplied follows what the agent beside slurmdbd says (package agentstatus), and so does AccountsApplied.
+// ConfigApplied and AccountsApplied follow the status of the agent beside slurmdbd (package agentstatus).
 package status
 
 import (

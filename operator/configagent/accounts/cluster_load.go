@@ -16,7 +16,7 @@ import (
 // namedFile is a file that could be read.
 type namedFile struct {
 	File
-	// name is its key, and source what the user wrote.
+	// name is its key, and source the user's text.
 	name, source string
 }
 
@@ -44,13 +44,13 @@ type clusterLoad struct {
 	dir, cluster string
 	files        []namedFile
 	wanted       slurmconf.Accounts
-	// prune removes what no file lists.
+	// prune removes accounts and users that no file lists.
 	prune bool
 	// changes lists what changed or would change. refused lists the refused files and the reasons.
 	changes, refused []string
 }
 
-// run applies the files, then removes what none of them lists. Nothing is changed if too much would be removed, and
+// run applies the files, then removes what no file lists. Nothing is changed if too much would be removed, and
 // nothing is removed if a file is refused. The error is nil if files are refused.
 func (c *clusterLoad) run(ctx context.Context) error {
 	planned, err := c.plan(ctx)
@@ -117,7 +117,7 @@ func (c *clusterLoad) listing() listing {
 	return out
 }
 
-// loadFile tries a file and applies it, and notes what has changed or why it is refused.
+// loadFile tries a file and applies it. It records the changes, or the reason for a refusal.
 func (c *clusterLoad) loadFile(ctx context.Context, file namedFile) error {
 	path := filepath.Join(c.dir, "accounts.cfg")
 	if err := os.WriteFile(path, []byte(file.Text), 0o600); err != nil {
@@ -142,9 +142,9 @@ func (c *clusterLoad) loadFile(ctx context.Context, file namedFile) error {
 	return nil
 }
 
-// remove removes what was planned, if the database has not changed meanwhile. slurmdbd refuses to remove what has
-// unfinished jobs, and the default account of a user that has others; the rest is removed, and tried again as long as
-// that helps.
+// remove removes the planned associations, if the database has not changed meanwhile. slurmdbd refuses to remove
+// associations with unfinished jobs, and the default account of a user with other accounts. The rest is removed, and
+// retried as long as that helps.
 func (c *clusterLoad) remove(ctx context.Context, planned removal) error {
 	if len(planned.unlisted) == 0 {
 		return nil

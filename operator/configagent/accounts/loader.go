@@ -39,9 +39,9 @@ type Loader struct {
 	Log  *slog.Logger
 }
 
-// Load tries every file and applies those that are not refused, unless it is a dry run. It returns one line that lists what changed or
-// would change, or nothing. The error is *RefusedError if files cause it, and *WaitingError while slurmdbd or its database does not
-// answer, or does not know a cluster.
+// Load tries every file and, unless it is a dry run, applies the accepted ones. It returns one line that lists what changed or would
+// change, or nothing. The error is *RefusedError if files cause it, and *WaitingError while slurmdbd or its database does not answer,
+// or does not know a cluster.
 func (l Loader) Load(ctx context.Context, wanted slurmconf.Accounts) (string, error) {
 	dir, err := os.MkdirTemp(l.TempDir, "accounts-")
 	if err != nil {
@@ -49,7 +49,7 @@ func (l Loader) Load(ctx context.Context, wanted slurmconf.Accounts) (string, er
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	clusters, refused := groupFiles(wanted.Files)
-	// A file that cannot be read may list what would be removed.
+	// An unreadable file may list the objects that would be removed.
 	prune := wanted.Prune && len(refused) == 0
 	var changes, waits []string
 	for _, files := range clusters {

@@ -16,7 +16,7 @@ type File struct {
 	// their accounts.
 	Accounts, Parents []string
 	Users             []Association
-	// Text is what sacctmgr load reads: the file, in which lines of QOS are comments.
+	// Text is the text for sacctmgr load: the file, with lines of QOS as comments.
 	Text string
 }
 
@@ -110,7 +110,7 @@ func splitLine(line string) (object string, options []string, err error) {
 	return strings.ToLower(strings.TrimSpace(object)), options, err
 }
 
-// stripComment returns a line up to its comment. A hash behind a backslash begins none.
+// stripComment returns a line up to its comment. A hash after a backslash does not begin a comment.
 func stripComment(line string) string {
 	escaped := false
 	for i := range len(line) {

@@ -24,13 +24,13 @@ type removal struct {
 	cluster string
 	// unlisted are the associations to remove, in the order in which Slurm accepts it.
 	unlisted []Association
-	// removable is how many there are that prune could remove.
+	// removable is the number of associations that prune could remove.
 	removable int
 	// listsNothing is true if the files list no account or user of their own.
 	listsNothing bool
 }
 
-// planRemoval decides what prune would remove from a cluster with the associations that exist.
+// planRemoval decides what prune would remove from a cluster with the existing associations.
 func planRemoval(cluster string, files listing, existing []Association) removal {
 	return removal{cluster, files.unlisted(existing), files.removable(existing), files.isEmpty()}
 }
@@ -53,7 +53,7 @@ func (r removal) refusal(confirmed []string) string {
 		v1beta1.AnnotationRemoveAccounts, r.name())
 }
 
-// name identifies the removal by its size and content, so that a confirmation counts for nothing else.
+// name identifies the removal by its size and content, so that a confirmation counts only for this removal.
 func (r removal) name() string {
 	var lines []string
 	for _, a := range r.unlisted {

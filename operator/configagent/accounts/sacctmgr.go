@@ -21,8 +21,8 @@ func (e *commandError) Error() string {
 	return "sacctmgr: " + Truncate(strings.TrimSpace(e.output), maxReason)
 }
 
-// run runs sacctmgr and returns what it prints to standard output. The error is *commandError for a status other than
-// 0, and *RefusedError if the program is missing.
+// run runs sacctmgr and returns its standard output. The error is *commandError for a status other than 0, and
+// *RefusedError if the program is missing.
 func (s sacctmgr) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, s.program, args...) //nolint:gosec // the program is given by whoever starts the agent
 	cmd.Env = append(slurmconf.CommandEnvironment(os.Environ()), "SLURM_CONF="+s.conf, "LC_ALL=C.UTF-8")

@@ -45,7 +45,7 @@ var tableSections = map[string]string{
 	"Users": "adds users", "User Associations": "adds to accounts users",
 }
 
-// isTableEnd reports whether a line is the one under a table.
+// isTableEnd reports whether a line ends a table.
 func isTableEnd(text string) bool { return len(text) > 40 && strings.Trim(text, "-") == "" }
 
 // isTableHead reports whether a line is one of the two header lines of a table.

@@ -13,7 +13,7 @@ import (
 type loading struct {
 	sacctmgr
 	file File
-	// path is where the file is, and text what the user wrote.
+	// path is the path of the file, and text the user's text.
 	path, text string
 	log        *slog.Logger
 	// changed are the QOS that exist already.

@@ -21,9 +21,9 @@ const (
 	freshHeartbeatAge = time.Minute
 )
 
-// lastHeartbeat returns the number of the slurmctld that has served last, in the order of SlurmctldHost, as it writes it to
-// StateSaveLocation with the time. It returns noHeartbeat if that is older than age, if its time is so far ahead that it says nothing,
-// or if there is but one slurmctld.
+// lastHeartbeat returns the number of the slurmctld that served last, in the order of SlurmctldHost. slurmctld writes it to
+// StateSaveLocation with the time. lastHeartbeat returns noHeartbeat if the heartbeat is older than age, if its time is too far ahead
+// to be trusted, or for a single slurmctld.
 func lastHeartbeat(state string, now time.Time, age time.Duration) int {
 	// slurmctld removes the file before it gives the new one its name.
 	for _, name := range []string{"heartbeat", "heartbeat.new", "heartbeat"} {

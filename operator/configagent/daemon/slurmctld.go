@@ -123,7 +123,7 @@ func (s Slurmctld) reconfigure(ctx context.Context) error {
 	return nil
 }
 
-// startTime returns when slurmctld has started or executed itself, zero if it does not say.
+// startTime returns when slurmctld started or executed itself, or zero if unknown.
 func (s Slurmctld) startTime(ctx context.Context) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
 	defer cancel()
@@ -134,14 +134,14 @@ func (s Slurmctld) startTime(ctx context.Context) time.Time {
 	return at
 }
 
-// hasStartedSince reports whether slurmctld has executed itself since an earlier startTime: it has read its configuration although
-// scontrol gave up waiting for it, as it does after MessageTimeout.
+// hasStartedSince reports whether slurmctld has executed itself since an earlier startTime. If so, it has read its configuration, even
+// if scontrol gave up after MessageTimeout.
 func (s Slurmctld) hasStartedSince(ctx context.Context, earlier time.Time) bool {
 	now := s.startTime(ctx)
 	return !earlier.IsZero() && !now.IsZero() && !now.Equal(earlier)
 }
 
-// endHanging ends a slurmctld that runs and has not answered, as the error of awaitAnswer says, and returns any other error.
+// endHanging ends a running slurmctld if the error of awaitAnswer reports no answer, and returns any other error.
 func (s Slurmctld) endHanging(ctx context.Context, err error) error {
 	var starting *configagent.StartingError
 	if !errors.As(err, &starting) {
@@ -159,8 +159,8 @@ func (s Slurmctld) noteStandby(is bool) {
 	}
 }
 
-// startDelay is how long slurmctld may take to run again after it was ended. Kubernetes waits for up to five minutes before it starts
-// one again that was ended several times, as each step of a rotation ends one in standby. Meanwhile another one serves.
+// startDelay is how long slurmctld may take to run again after it was ended. Kubernetes waits up to five minutes before it restarts a
+// container that ended several times, as a standby does in each step of a rotation. Meanwhile another slurmctld serves.
 func (s Slurmctld) startDelay() time.Duration {
 	if s.InStandby != nil && s.InStandby.Load() {
 		return standbyStartDelay

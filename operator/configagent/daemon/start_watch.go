@@ -35,7 +35,7 @@ type startSample struct {
 	used           processUse
 }
 
-// startWatch remembers of a slurmctld that starts since when it does nothing. The zero value has seen none.
+// startWatch records how long a starting slurmctld has done nothing. The zero value has no samples.
 type startWatch struct {
 	process     processID
 	hasAnswered bool
@@ -90,8 +90,8 @@ func (s Slurmctld) WatchStart(ctx context.Context, proc string) {
 	}
 }
 
-// answersWatch reports whether slurmctld answers. scontrol ping asks one slurmctld after the other, and says nothing until each has answered
-// or has taken MessageTimeout: others that hang must not make this one look like it.
+// answersWatch reports whether slurmctld answers. scontrol ping asks one slurmctld after the other, and prints nothing until each has
+// answered or taken MessageTimeout: other hung slurmctlds must not make this one look hung.
 func (s Slurmctld) answersWatch(ctx context.Context) bool {
 	others := time.Duration(len(slurmctldHosts(s.Live)))
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout+others*messageTimeout(s.Live))

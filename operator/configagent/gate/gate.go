@@ -56,8 +56,8 @@ func (g Gate) Close(ctx context.Context) error {
 	return failed
 }
 
-// applyStates gives partitions new states in slurm.conf. Beside a standby it does nothing: of several agents the last one to get a
-// revision would take the states of the first one back.
+// applyStates applies the new partition states in slurm.conf. Beside a standby it does nothing: the last of several agents to get a
+// revision would undo the first one's states.
 func (g Gate) applyStates(ctx context.Context) error {
 	if g.Serves != nil && g.Serves(ctx) != nil {
 		return nil
@@ -80,8 +80,8 @@ func (g Gate) Open(ctx context.Context) error {
 	return errors.Join(g.applyStates(ctx), g.closed().Restore(ctx))
 }
 
-// awaitLaunches waits until slurmctld has nothing more to send to nodes and no job waits for its nodes or their prolog, which
-// come before its launch.
+// awaitLaunches waits until slurmctld has no messages for nodes, and no job waits for its nodes or their prolog. Both come before a
+// job's launch.
 func (g Gate) awaitLaunches(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, launchDelay)
 	defer cancel()

@@ -51,8 +51,8 @@ func (g Gate) openForgotten(ctx context.Context, interval, forgotten time.Durati
 	}
 }
 
-// applyChanged gives partitions the states in slurm.conf if these differ from the applied ones, nil for none, and returns those
-// that are applied. Beside a standby it does nothing.
+// applyChanged applies the partition states in slurm.conf if they differ from the applied ones, and returns the applied states.
+// nil means that none are applied. Beside a standby it does nothing.
 func (g Gate) applyChanged(ctx context.Context, applied map[string]string) (map[string]string, error) {
 	wanted, err := g.Conf.Wanted()
 	if err != nil || applied != nil && maps.Equal(wanted, applied) || g.Serves != nil && g.Serves(ctx) != nil {

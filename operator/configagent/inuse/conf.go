@@ -22,13 +22,13 @@ type conf struct {
 	down  map[string]bool
 	// addresses are where slurmctld looks for the slurmds of static nodes, by name.
 	addresses map[string]string
-	// maxNodes is how many nodes slurmctld may have, static and dynamic ones.
+	// maxNodes is the maximum number of slurmctld's nodes, static and dynamic.
 	maxNodes uint64
 	// gresTypes are the kinds of GRES that slurmctld knows.
 	gresTypes []string
 	// licenses are the numbers of the licenses that slurm.conf names.
 	licenses map[string]uint64
-	// maxJobs is how many jobs slurmctld remembers at most, the finished ones too.
+	// maxJobs is the maximum number of jobs that slurmctld remembers, including finished ones.
 	maxJobs uint64
 	// unread are the numbers among these that cannot be read, such as "maxjobcount=2M". With one of them it is unknown
 	// whether slurmctld has enough room, and maxJobs is 1.
@@ -122,8 +122,8 @@ func visitNodeLines(settings []slurmconf.Setting, named []string, visit func(nod
 	}
 }
 
-// downNodes returns the nodes that slurm.conf sets DOWN, in their own line or in a line DownNodes: at the reconfigure slurmctld
-// ends or requeues the jobs of static ones. DRAIN and FAIL let them run.
+// downNodes returns the nodes that slurm.conf sets DOWN, in their own line or in a line DownNodes: at the reconfigure slurmctld ends
+// or requeues the jobs of static ones. With DRAIN and FAIL jobs continue.
 func downNodes(settings []slurmconf.Setting) map[string]bool {
 	out, isDownByDefault := map[string]bool{}, false
 	for _, setting := range settings {

@@ -12,9 +12,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// checkDatabase returns *configagent.HeldError if slurmctld needs an answer of slurmdbd to start with the wanted files, and slurmdbd does
-// not answer: slurmctld would end at the reconfigure and at each start after it (measured: docs/development/slurm.md). The trial, which
-// has no slurmdbd, does not show it. What slurmctld has had from slurmdbd once, it keeps.
+// checkDatabase returns *configagent.HeldError if slurmctld needs an answer of slurmdbd to start with the wanted files, and slurmdbd
+// does not answer. slurmctld would end at the reconfigure and at each start after it (measured: docs/development/slurm.md). The trial
+// has no slurmdbd and cannot show it. slurmctld keeps what it once read from slurmdbd.
 func (j Judge) checkDatabase(ctx context.Context, inForce, wanted configagent.Files) error {
 	before, after := partition.Settings(inForce), partition.Settings(wanted)
 	if !hasAssociations(after) {

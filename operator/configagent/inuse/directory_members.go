@@ -59,8 +59,8 @@ func (j Judge) checkMembers(ctx context.Context) error {
 	return heldForMembers(all, unknown)
 }
 
-// directoryTimeout is how long the directory may take for all members. The agent does nothing else meanwhile. SSSD remembers whom it has
-// found, so the next attempt asks for fewer.
+// directoryTimeout limits the lookup of all members. The agent does nothing else meanwhile. SSSD caches the users that it found, so the
+// next attempt asks for fewer.
 const directoryTimeout = 10 * time.Second
 
 // findUnknown looks the members of reservations up, and returns those that cannot be found. Members that cannot be looked up, such as

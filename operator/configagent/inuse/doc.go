@@ -1,5 +1,5 @@
-// Package inuse holds a revision of slurm.conf back that would end jobs: slurmctld ends every unfinished job whose partition
-// or static node is missing when it reads slurm.conf, the held ones too (docs/development/slurm.md, "What ends jobs").
+// Package inuse holds a revision of slurm.conf that would end jobs: slurmctld ends every unfinished job, including held
+// ones, whose partition or static node is missing when it reads slurm.conf (docs/development/slurm.md, "What ends jobs").
 //
 //	nothing that jobs use is removed ──► the revision is applied
 //	a partition of jobs is removed ──► it is drained, and the revision waits until the last job has ended

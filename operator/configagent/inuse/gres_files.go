@@ -22,7 +22,7 @@ type gresLine struct {
 	isOne bool
 	// count is how many the line counts without files, 0 if it has files and no Count.
 	count uint64
-	// isFound: only slurmd knows what the line counts, such as with AutoDetect.
+	// isFound: only slurmd knows the count of the line, such as with AutoDetect.
 	isFound bool
 	// nodes are those that the line is for, nil for all, and isNode has them.
 	nodes  []string
@@ -120,9 +120,8 @@ func lacksFiles(node string, before, added []gresLine) bool {
 	})
 }
 
-// checkGRES returns *configagent.HeldError if slurmds with jobs may lack a file that gres.conf asks for, or if their nodes have fewer
-// GRES than their jobs know. A reconfigure starts slurmd again, which ends when it has waited for the file, and in a pod its jobs
-// with it.
+// checkGRES returns *configagent.HeldError if slurmds with jobs may lack a file that gres.conf requires, or if their nodes have fewer
+// GRES than their jobs hold. A reconfigure restarts slurmd. It waits for the file, then ends, and in a pod its jobs end with it.
 func (j Judge) checkGRES(ctx context.Context, before, after configagent.Files) error {
 	old, wanted := readGRESLines(before), readGRESLines(after)
 	added := slices.DeleteFunc(slices.Clone(wanted),

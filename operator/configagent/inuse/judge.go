@@ -56,9 +56,8 @@ func (j Judge) shutFor(revision string) partition.Override {
 	return out
 }
 
-// Hold returns *configagent.HeldError if the wanted files would end jobs, or if they remove what jobs may use and slurmctld
-// does not answer. It drains the partitions that the wanted files remove, and gives those that they do not remove their
-// state back.
+// Hold returns *configagent.HeldError if the wanted files would end jobs, or if they remove what jobs may use and slurmctld does not
+// answer. It drains the partitions that the wanted files remove, and restores the state of all other partitions.
 func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) error {
 	before, after := readConf(inForce), readConf(wanted)
 	if err := j.checkNodeNames(ctx, before, after); err != nil {
@@ -97,7 +96,7 @@ func (j Judge) Hold(ctx context.Context, inForce, wanted configagent.Files) erro
 	case unknown != nil:
 		return lost.doubt(unknown)
 	}
-	// A user without it may not see all jobs (PrivateData in slurm.conf(5)), without any sign in what squeue prints.
+	// An unprivileged user may not see all jobs (PrivateData in slurm.conf(5)), and squeue's output does not show it.
 	err := errors.Join(j.Programs.CheckPrivilege(ctx), j.drainFor(revision).Restore(ctx, lost.partitions...))
 	if err != nil {
 		return lost.doubt(err)
@@ -154,7 +153,7 @@ func (j Judge) states(ctx context.Context) (map[string]string, error) {
 	return out, err
 }
 
-// ask returns what a program prints of the running slurmctld.
+// ask returns a program's output about the running slurmctld.
 func (j Judge) ask(ctx context.Context, program string, args ...string) (string, error) {
 	if !j.hasStarted() {
 		return "", errNotStarted
@@ -185,7 +184,7 @@ func (j Judge) jobs(ctx context.Context) (jobList, error) {
 	return parseJobs(printed)
 }
 
-// isForced reports whether an administrator has asked for a revision whatever it ends.
+// isForced reports whether an administrator has forced a revision.
 func (j Judge) isForced(revision string) bool {
 	forced, err := os.ReadFile(filepath.Join(j.Wanted, slurmconf.ForcedRevisionFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -201,8 +200,8 @@ const (
 	watchInterval  = 5 * time.Second
 )
 
-// KeepDrained keeps Watch, and judges of other revisions, from giving drained partitions their state back until stop is called, while
-// slurmctld gets the files in Live.
+// KeepDrained prevents Watch, and judges of other revisions, from restoring drained partitions until stop is called, while slurmctld
+// gets the files in Live.
 func (j Judge) KeepDrained(ctx context.Context) (stop func()) {
 	revision, _ := os.ReadFile(filepath.Join(j.Live, slurmconf.RevisionFile)) // without a revision, it stops only Watch
 	return j.drainFor(string(revision)).KeepFresh(ctx, withdrawnAfter/6)

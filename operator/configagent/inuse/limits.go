@@ -14,8 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// endsAtLimits reports whether slurmctld with the settings ends running jobs beyond the limits of associations and QOS. With safe, which
-// all includes, it starts only jobs that can end within the limits, and ends none. 2 is another word for limits.
+// endsAtLimits reports whether slurmctld with the settings ends running jobs beyond the limits of associations and QOS. With safe,
+// which all includes, it starts only jobs that can end within the limits, and ends none. 2 is a synonym of limits.
 func endsAtLimits(settings []slurmconf.Setting) bool {
 	out := false
 	for _, setting := range settings {
@@ -80,7 +80,7 @@ func partitionsWithOtherQOS(before, after []slurmconf.Setting) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// partitionQOS returns the QOS of partitions by name, empty for none.
+// partitionQOS returns the QOS of partitions by name; empty for a partition without QOS.
 func partitionQOS(settings []slurmconf.Setting) map[string]string {
 	out := map[string]string{}
 	for _, p := range slurmconf.PartitionsOf(settings) {

@@ -36,7 +36,8 @@ func (l loss) isNone() bool {
 	return len(l.partitions)+len(l.nodes)+len(l.newNodes)+len(l.movedNodes)+len(l.gresTypes) == 0 && l.maxJobs == 0
 }
 
-// jobMargin is how many times as many jobs as there are slurmctld must be able to remember: more come before it reads the files.
+// jobMargin is the factor between the jobs that slurmctld must be able to remember and the current ones: more jobs are submitted
+// before it reads the files.
 const jobMargin = 2
 
 // judge returns an error if jobs use what is lost.
@@ -81,7 +82,7 @@ func (l loss) remembered() string {
 	return fmt.Sprintf("it lets slurmctld remember %d jobs", l.maxJobs)
 }
 
-// doubt returns the error of a revision that takes something away while it is unknown which jobs there are.
+// doubt returns the error of a revision that takes something away while the jobs are unknown.
 func (l loss) doubt(cause error) error {
 	reason, what := v1beta1.ReasonTooManyJobs, l.remembered()
 	switch {
@@ -119,7 +120,7 @@ func describe(uses []use) string {
 	return strings.Join(out, ", ")
 }
 
-// limitList returns names separated by commas, the first ones if there are many.
+// limitList returns names separated by commas, or only the first of many.
 func limitList(names []string) string {
 	if more := len(names) - maxNamed; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), more)

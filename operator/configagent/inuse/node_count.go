@@ -9,8 +9,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/configagent"
 )
 
-// checkNodeCount returns *configagent.HeldError if the wanted files leave less room for dynamic nodes than there are:
-// slurmctld forgets those that come last, and ends the jobs that have or require them.
+// checkNodeCount returns *configagent.HeldError if the wanted files leave too little room for the dynamic nodes:
+// slurmctld forgets the last ones, and ends the jobs that have or require them.
 func (j Judge) checkNodeCount(ctx context.Context, before, after conf) error {
 	if after.room() >= before.room() && slices.Equal(after.unread, before.unread) {
 		return nil

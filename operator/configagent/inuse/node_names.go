@@ -32,7 +32,7 @@ func (j Judge) checkNodeNames(ctx context.Context, before, after conf) error {
 // shownNode matches the name in a line of "scontrol --oneliner show nodes".
 var shownNode = regexp.MustCompile(`(?m)^NodeName=(\S+)`)
 
-// nodes returns the names of all Slurm nodes, the FUTURE ones too.
+// nodes returns the names of all Slurm nodes, including FUTURE ones.
 func (j Judge) nodes(ctx context.Context) (map[string]bool, error) {
 	shown, err := j.ask(ctx, "scontrol", "--all", "--future", "--oneliner", "show", "nodes")
 	if err != nil {

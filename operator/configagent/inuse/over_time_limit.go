@@ -61,8 +61,8 @@ func (o overTimeLimits) isLowered(other overTimeLimits) bool {
 // timesFormat is the format of squeue that endedJobs reads.
 const timesFormat = "JobArrayID:0|,Partition:0|,TimeUsed:0|,TimeLimit:0|"
 
-// endedJobs returns the ids of the jobs that squeue prints which run past their time limit for longer than the limits after allow, and
-// not those before.
+// endedJobs returns the ids of the jobs in squeue's output whose overrun of their time limit exceeds the limits after, but not the
+// limits before.
 func endedJobs(printed string, before, after overTimeLimits) ([]string, error) {
 	var out []string
 	for line := range strings.Lines(printed) {

@@ -14,8 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// checkReservations returns *configagent.HeldError if the wanted files remove what reservations are made of: slurmctld deletes a
-// reservation without its partitions, as many licenses as it has or all of its nodes, and holds the jobs that wait for it.
+// checkReservations returns *configagent.HeldError if the wanted files remove what reservations need: slurmctld deletes a reservation
+// without its partitions, as many licenses as it has or all of its nodes, and holds the jobs that wait for it.
 func (j Judge) checkReservations(ctx context.Context, before, after conf) error {
 	removed := map[string][]string{
 		"partition": missing(before.partitions, after.partitions),
@@ -58,8 +58,8 @@ type reservation struct {
 	isActive bool
 }
 
-// loses returns the first of the removed things that the reservation needs, in words, and is empty if it needs none. It may
-// need fewer than the licenses that remain.
+// loses describes the first removed thing that the reservation needs, or returns an empty string. It may need fewer licenses than
+// remain.
 func (r reservation) loses(removed map[string][]string, remaining map[string]uint64) string {
 	for _, kind := range []string{"partition", "node", "license"} {
 		for _, name := range removed[kind] {

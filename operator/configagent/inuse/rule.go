@@ -22,7 +22,7 @@ type job struct {
 // jobList is squeue's output.
 type jobList struct {
 	unfinished []job
-	// count is how many jobs there are, the finished ones too.
+	// count is the number of jobs, including finished ones.
 	count uint64
 }
 

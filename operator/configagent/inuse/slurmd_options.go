@@ -85,8 +85,8 @@ func valuesOf(files configagent.Files, file string) map[string]string {
 	return out
 }
 
-// requiredPlugins returns the lines of plugstack.conf, or of the file that PlugStackConfig names, with files that slurmd must
-// have, and whose plugin must take the arguments.
+// requiredPlugins returns the lines of plugstack.conf, or of the file that PlugStackConfig names, that require files on the node of
+// slurmd. The plugin of such a line must also accept its arguments.
 func requiredPlugins(files configagent.Files) []string {
 	name := "plugstack.conf"
 	if other := valuesOf(files, "slurm.conf")["plugstackconfig"]; other != "" {

@@ -29,7 +29,7 @@ type ConfStates struct {
 	Live string
 	// File remembers the states in slurm.conf that partitions were given. It is in StateSaveLocation.
 	File string
-	// Overridden is the File of an Override, empty for none. Apply has it forget partitions.
+	// Overridden is the File of an Override, or empty. Apply removes partitions from it.
 	Overridden string
 }
 

@@ -31,7 +31,7 @@ func (o Override) forgetPartitions(names map[string]string) error {
 	return o.forgetRestoredOf(names)
 }
 
-// forgetRestoredOf forgets what Restore keeps of the named partitions.
+// forgetRestoredOf removes the named partitions from Restore's record.
 func (o Override) forgetRestoredOf(names map[string]string) error {
 	if o.Saved == "" {
 		return nil

@@ -24,7 +24,7 @@ func (o Override) holderFiles() []string {
 	return files
 }
 
-// noteHolder notes that partitions are overridden for the holder, if there are any.
+// noteHolder records that partitions are overridden for the holder, if any are.
 func (o Override) noteHolder(names []string) error {
 	if o.Holder == "" || len(names) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (o Override) isHeldByAnother() bool {
 	return false
 }
 
-// forgetHolders removes what noteHolder has written. A file that remains gets old.
+// forgetHolders removes the files of noteHolder. A file that remains gets old.
 func (o Override) forgetHolders() {
 	for _, path := range o.holderFiles() {
 		_ = os.Remove(path)

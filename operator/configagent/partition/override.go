@@ -166,7 +166,7 @@ func (o Override) noteProgress(started time.Time, left, due, done map[string]str
 	return errors.Join(o.addRestored(started, done), record(o.File).write(rest), os.Chtimes(o.File, info.ModTime(), info.ModTime()))
 }
 
-// stillOverridden returns the own states of those partitions that have the overriding one.
+// stillOverridden returns the earlier states of the partitions that still have the overriding state.
 func (o Override) stillOverridden(own, states map[string]string) map[string]string {
 	out := maps.Clone(own)
 	maps.DeleteFunc(out, func(name, state string) bool {

@@ -27,7 +27,7 @@ const (
 
 // Programs runs Slurm's programs as the user of the agent, who is privileged in Slurm.
 type Programs struct {
-	// Scontrol is scontrol. The other programs are beside it.
+	// Scontrol is the path of scontrol. The other programs are in its folder.
 	Scontrol string
 	// Execute runs a program and returns its output. nil starts a process.
 	Execute func(ctx context.Context, program string, args ...string) (string, error)
@@ -36,7 +36,7 @@ type Programs struct {
 // shownPartition matches the name and the state in a line of "scontrol --oneliner show partitions". A name may contain spaces.
 var shownPartition = regexp.MustCompile(`(?m)^PartitionName=(.+?) AllowGroups=.* State=(\S+)`)
 
-// States returns the states of all partitions by name, the hidden ones too.
+// States returns the states of all partitions by name, including hidden ones.
 func (p Programs) States(ctx context.Context) (map[string]string, error) {
 	shown, err := p.Run(ctx, "scontrol", "--all", "--oneliner", "show", "partitions")
 	if err != nil {

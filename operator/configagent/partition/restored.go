@@ -30,7 +30,7 @@ const (
 // both files.
 func (o Override) restoredFile() string { return o.File + ".restored" }
 
-// startTime returns when slurmctld has started, if Restore has to know, and zero if slurmctld does not say.
+// startTime returns when slurmctld started, if Restore needs it, or zero if slurmctld does not report it.
 func (o Override) startTime(ctx context.Context) time.Time {
 	if o.Saved == "" {
 		return time.Time{}
@@ -47,7 +47,7 @@ func (o Override) keepRestored(r restored) error {
 	return writeShared(o.restoredFile(), text)
 }
 
-// readRestored returns what Restore keeps, and when it was written. Without a file that can be read it is empty.
+// readRestored returns Restore's record and its time. Without a readable file it is empty.
 func (o Override) readRestored() (out restored, at time.Time, err error) {
 	info, err := os.Stat(o.restoredFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,7 @@ func (o Override) readRestored() (out restored, at time.Time, err error) {
 	return out, info.ModTime(), err
 }
 
-// addRestored keeps states that Restore has set, beside those that it has set before it failed.
+// addRestored adds the states that Restore has set to the record, which may have states from before a failure.
 func (o Override) addRestored(started time.Time, states map[string]string) error {
 	if o.Saved == "" {
 		return nil
@@ -76,7 +76,7 @@ func (o Override) addRestored(started time.Time, states map[string]string) error
 	return o.keepRestored(restored{started, all})
 }
 
-// forgetRestored forgets what Restore keeps.
+// forgetRestored removes Restore's record.
 func (o Override) forgetRestored() error {
 	if o.Saved == "" {
 		return nil

@@ -14,9 +14,9 @@ import (
 // slurmctld does not look for them when it starts.
 var scriptOptions = []string{"prolog", "epilog", "prologslurmctld", "epilogslurmctld"}
 
-// CheckSlurmConf returns an error that names the first script of the directory of slurm.conf that is not
-// among the files, or the first Include of another file: the daemon would print the lines of a key, and wait a minute
-// for a missing file. Scripts elsewhere may exist on the workers only.
+// CheckSlurmConf returns an error that names the first missing file: a script in the directory of slurm.conf, or an
+// Include. The daemon would print the lines of a key, and wait a minute for a missing file. Scripts elsewhere may exist
+// only on the workers.
 func CheckSlurmConf(files map[string]string) error {
 	settings := slurmconf.ParseFiles(files, files["slurm.conf"])
 	if err := slurmconf.CheckIncludes(settings, files, "slurm.conf"); err != nil {

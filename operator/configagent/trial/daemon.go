@@ -11,7 +11,7 @@ type Daemon struct {
 	// NewConf returns the configuration file of a trial, where files are all its files that are no keys. Each line of the
 	// original has its number, so that messages of the daemon name the right one.
 	NewConf func(files map[string]string, s Settings) string
-	// newRewriter returns what a trial has instead of the lines of its configuration, where files are as for NewConf.
+	// newRewriter returns the replacement of the configuration's lines in a trial. files are the same as for NewConf.
 	newRewriter func(files map[string]string) lineRewriter
 	// CheckFiles returns an error that names missing files that the configuration refers to. files contains no keys.
 	CheckFiles func(files map[string]string) error
@@ -69,7 +69,7 @@ func (d Daemon) TrialConfs(files map[string]string, s Settings) map[string]strin
 	return out
 }
 
-// Slurmctld returns what a trial of slurmctld is.
+// Slurmctld returns the trial of slurmctld.
 func Slurmctld() Daemon {
 	return Daemon{Name: "slurmctld", Conf: "slurm.conf", NewConf: SlurmConf, newRewriter: rewriteSlurmConf, CheckFiles: CheckSlurmConf,
 		acceptedText: "Running as primary controller", Serves: true}

@@ -2,5 +2,5 @@
 // of its own, so a second daemon tries: it reads the same files, with a state, a port and a log of its own
 // (docs/development/slurm.md, "Checking a configuration"). Package configagent runs it.
 //
-// All functions are pure: the text of the trial's configuration file, and what its log says.
+// All functions are pure: they return the text of the trial's configuration file, and read its log.
 package trial

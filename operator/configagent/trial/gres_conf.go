@@ -12,13 +12,13 @@ import (
 // only for cloud nodes, and checks only the syntax of the other nodes' lines.
 const gresConf = "gres.conf"
 
-// isGresReadable reports whether there is a gres.conf that includes no file which only workers have.
+// isGresReadable reports whether gres.conf exists and includes no file that only workers have.
 func isGresReadable(files map[string]string) bool {
 	settings := slurmconf.ParseFiles(files, files[gresConf])
 	return len(settings) > 0 && slurmconf.CheckIncludes(settings, files, gresConf) == nil
 }
 
-// trialNode is the name of a node in a cloud that a trial has, and of those with the lines of other nodes the first part.
+// trialNode is the name of the cloud node of a trial. It is also the prefix of nodes with the lines of other nodes.
 const trialNode = "slurmtide-trial"
 
 // gresTrials returns trials in which slurmctld reads gres.conf: as a node that no line names, and as one node per distinct set of

@@ -27,7 +27,7 @@ type place struct {
 	line int
 }
 
-// nodeCopies are nodes of a trial that have the lines of gres.conf of other nodes.
+// nodeCopies are nodes of a trial with the lines of other nodes in gres.conf.
 type nodeCopies struct {
 	// byAutoDetect are their names by the AutoDetect of their lines, which is empty for most.
 	byAutoDetect map[string][]string
@@ -55,7 +55,7 @@ func copyGresNodes(settings []slurmconf.Setting) nodeCopies {
 	return out
 }
 
-// readGresNodes returns the nodes that lines of gres.conf name. A list of nodes that cannot be read names none.
+// readGresNodes returns the nodes that lines of gres.conf name. An unreadable list of nodes names none.
 func readGresNodes(settings []slurmconf.Setting) map[string]*gresNode {
 	out := map[string]*gresNode{}
 	for _, setting := range settings {

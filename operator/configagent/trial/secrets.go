@@ -35,7 +35,7 @@ func isQuoted(reason, name, text string) bool {
 	switch {
 	case name == "slurmdbd.conf":
 		return quotesPassword(reason, text)
-	case strings.Contains(reason, name+" line "): // what follows may be too short for quotes
+	case strings.Contains(reason, name+" line "): // the following text may be too short for quotes
 		return true
 	case name == "slurm.jwks": // its ids and algorithms are no secrets
 		return slices.ContainsFunc(strings.Split(text, `"`), func(word string) bool {
@@ -59,8 +59,8 @@ func quotes(reason, secret string) bool {
 	return false
 }
 
-// quotesPassword reports whether a reason contains a word of a password of a configuration file. Slurm quotes what follows
-// the first word of a value. A word of one or two letters may be there by chance.
+// quotesPassword reports whether a reason contains a word of a password of a configuration file. Slurm quotes the text
+// after the first word of a value. A word of one or two letters may appear by chance.
 func quotesPassword(reason, conf string) bool {
 	for _, s := range slurmconf.ParseSettings(conf) {
 		if !isPassword(s) {

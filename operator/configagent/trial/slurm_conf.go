@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// Settings are what a trial has of its own.
+// Settings are a trial's own settings.
 type Settings struct {
 	// Dir is the folder of its state and its pid file.
 	Dir string

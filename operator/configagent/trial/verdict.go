@@ -24,9 +24,9 @@ const (
 	Impeded
 )
 
-// impediments are parts of errors that come from the surroundings of a trial: texts of strerror(3) and dlopen(3), and what
-// slurmctld makes of them about the folder of the trial's state. Errors of slurmctld that follow from one come after it, as
-// for a plugin that could not be loaded.
+// impediments are parts of errors that come from the surroundings of a trial: texts of strerror(3) and dlopen(3), and
+// slurmctld's own text about the folder of the trial's state. slurmctld's consequences, such as a plugin that could not be
+// loaded, follow such an error.
 var impediments = []string{"Address already in use", "No space left on device", "Disk quota exceeded",
 	"Cannot allocate memory", "Resource temporarily unavailable", "Too many open files", "Input/output error",
 	"Read-only file system", "failed to map segment from shared object", "Incorrect permissions on state save loc",
@@ -105,7 +105,7 @@ func cutLevel(line string) (string, bool) {
 	return line, false
 }
 
-// linePrefix matches what stands before a message: the name of the program and a time.
+// linePrefix matches the beginning of a line before the message: the name of the program and a time.
 var linePrefix = regexp.MustCompile(`^(slurmctld: |slurmdbd: |scontrol: )?(\[[^]]*\] )?`)
 
 // logLines returns the messages of a log.
@@ -133,7 +133,7 @@ func isUninformative(text string) bool {
 // hasLine matches a reason that names a line itself.
 var hasLine = regexp.MustCompile(`\bline \d+`)
 
-// word matches what a reason may quote from a line of the configuration file.
+// word matches the parts of a configuration line that a reason may quote.
 var word = regexp.MustCompile(`[A-Za-z_][\w.-]+|"[^"]+"`)
 
 // Locate adds to a reason the matching line of the configuration file with the given name and text. Daemons identify most lines

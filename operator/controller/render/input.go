@@ -15,7 +15,7 @@ type Input struct {
 	Controller *v1beta1.Controller
 	// NamespaceUID is the UID of the Controller's namespace.
 	NamespaceUID types.UID
-	// Image is the image of the slurmctld container if the Controller names none.
+	// Image is the image of the slurmctld container if the Controller sets no image.
 	Image string
 	// AgentImage is the image of slurm-agent.
 	AgentImage string

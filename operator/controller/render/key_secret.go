@@ -51,8 +51,8 @@ func RequestedKeySecrets(c *v1beta1.Controller) []KeySecret {
 	return slices.DeleteFunc(out, func(s KeySecret) bool { return partial[s.Name] })
 }
 
-// Generate returns the Secret with keys read from random. It is immutable, and has no owner: a Controller that is made
-// again has the same keys, without which the hosts outside and the tokens of users would be worthless.
+// Generate returns the Secret with keys read from random. It is immutable, and has no owner: a recreated Controller
+// keeps the same keys. New keys would make the hosts outside and the users' tokens worthless.
 func (s KeySecret) Generate(c *v1beta1.Controller, random io.Reader) (*corev1.Secret, error) {
 	out := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: c.Namespace, Labels: Input{Controller: c}.labels()},

@@ -7,8 +7,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// Objects returns all objects of a Controller, those first that the others refer to. If one cannot be
-// built, none is returned.
+// Objects returns all objects of a Controller, referenced ones first. If one cannot be rendered, none is
+// returned.
 func Objects(in Input) ([]podspec.KubeObject, error) {
 	if in.Controller.Spec.Address != "" && refs.ControllerReplicas(in.Controller) > 1 {
 		return nil, fmt.Errorf("spec.address must not be given with spec.ha: each slurmctld needs an address of its own")

@@ -48,7 +48,7 @@ func StatefulSet(in Input) (*appsv1.StatefulSet, error) {
 	return out, nil
 }
 
-// defaultStateSize is the size of the claim for slurmctld's state unless the Controller says otherwise.
+// defaultStateSize is the default size of the claim for slurmctld's state.
 const defaultStateSize = "4Gi"
 
 // stateClaim returns the template of the claim for slurmctld's state, or nil if an existing claim or

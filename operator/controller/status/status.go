@@ -6,7 +6,7 @@
 //	False InvalidSpec, ReferenceNotFound, ObjectTaken, StateElsewhere: until somebody corrects them
 //	Unknown External: the operator does not run this slurmctld
 //
-// ConfigApplied follows what the agents beside slurmctld say (package configagent).
+// ConfigApplied follows the status of the agents beside slurmctld (package configagent).
 package status
 
 import (
@@ -42,8 +42,8 @@ func gresTypesOf(last []string, agents []agentstatus.Agent) []string {
 	return out
 }
 
-// Of returns the status of a Controller, from the last status, the observation and the fields that are ignored in this
-// Kubernetes besides those that always are.
+// Of returns the status of a Controller from the last status, the observation and the ignored fields of this Kubernetes, in addition
+// to the fields that are always ignored.
 func Of(now time.Time, c *v1beta1.Controller, o agentstatus.Observation,
 	ignored ...v1beta1.IgnoredField) v1beta1.ControllerStatus {
 	out := *c.Status.DeepCopy()

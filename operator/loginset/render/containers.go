@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/sshd"
 )
 
-// waitSeconds is how long a sidecar may wait for its first configuration: as long as slurmctld is not there.
+// waitSeconds is the time that a sidecar may wait for its first configuration, while slurmctld is missing.
 const waitSeconds = 24 * 60 * 60
 
 // initconfContainer makes the folders of the pod. It needs no program of Slurm or SSSD.
@@ -62,7 +62,7 @@ func (in Input) sackdContainer(slurmUser int64) corev1.Container {
 	return out
 }
 
-// addAgent makes the container of sackd run slurm-agent beside sackd, which gives it changed keys.
+// addAgent makes sackd's container run slurm-agent too, which gives sackd changed keys.
 func (in Input) addAgent(sackd *corev1.Container) {
 	for i := range sackd.VolumeMounts {
 		if sackd.VolumeMounts[i].Name == volumeSlurmKey {

@@ -14,7 +14,7 @@ type Input struct {
 	// LoginSet and Controller are not modified.
 	LoginSet   *v1beta1.LoginSet
 	Controller *v1beta1.Controller
-	// Image is the image of all containers if the LoginSet names none.
+	// Image is the image of all containers if the LoginSet sets no image.
 	Image string
 	// AgentImage is the image of slurm-agent, which gives sackd its keys. AgentPullPolicy is its pull policy. Without
 	// an image, sackd keeps the key from the start of the pod.

@@ -15,8 +15,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
-// Objects returns all objects of a LoginSet but its host keys, those first that the others refer to. If one
-// cannot be built, none is returned. The error names the faulty field.
+// Objects returns all objects of a LoginSet except its host keys, referenced ones first. If one cannot be
+// rendered, none is returned. The error names the faulty field.
 func Objects(in Input) ([]podspec.KubeObject, error) {
 	config, err := newConfigMap(in)
 	if err != nil {
@@ -67,8 +67,7 @@ func newDeployment(in Input, config *corev1.ConfigMap) (*appsv1.Deployment, erro
 	return out, nil
 }
 
-// newStrategy returns the user's strategy. Unless it says otherwise, a new pod is ready before an old one
-// leaves.
+// newStrategy returns the user's strategy. By default a new pod is ready before an old one is deleted.
 func newStrategy(user appsv1.DeploymentStrategy) appsv1.DeploymentStrategy {
 	if user.Type == appsv1.RecreateDeploymentStrategyType {
 		return appsv1.DeploymentStrategy{Type: user.Type}

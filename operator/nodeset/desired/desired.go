@@ -1,4 +1,4 @@
-// Package desired reads from a NodeSet and its HPAs what the operator should achieve. It is pure.
+// Package desired computes the desired state of a NodeSet from its spec and its HPAs. It is pure.
 package desired
 
 import (
@@ -45,8 +45,8 @@ type Observation struct {
 	ReservedNames map[string]string
 }
 
-// Of returns what the NodeSet specifies. A NodeSet with a problem desires the workers that
-// it has, so that none is created and none is removed except by deletion.
+// Of returns the desired state of a NodeSet. A NodeSet with a problem desires its current workers, so that none is created and none is
+// removed except by deletion.
 func Of(now time.Time, s *Observation, hpas []autoscalingv2.HorizontalPodAutoscaler) plan.Desired {
 	spec := &s.NodeSet.Spec
 	w := plan.Desired{
@@ -99,8 +99,8 @@ func freezeDesired(w plan.Desired, s *Observation) plan.Desired {
 	return w
 }
 
-// maxWorkers returns the largest number of workers there may ever be: the smaller of the maxima of
-// the NodeSet and its HPA, but at least the present replicas, whatever their names. It is nil if it is not known.
+// maxWorkers returns the largest possible number of workers: the smaller of the maxima of the NodeSet and its HPA, but at least the
+// present replicas, whatever their names. It is nil if unknown.
 func maxWorkers(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) *int {
 	most := RequestedMax(n, hpas)
 	if most == nil {
@@ -146,8 +146,7 @@ func drainPolicyOf(p *v1beta1.DrainPolicy) plan.DrainPolicy {
 	return plan.DrainPolicy{}
 }
 
-// defaultMaxUnavailable is the share of workers that may be out of service if the NodeSet does not
-// say.
+// defaultMaxUnavailable is the default share of workers that may be out of service.
 const defaultMaxUnavailable = "25%"
 
 // updateOf returns how workers change. A share is rounded up and is at least one, unless it is
@@ -261,7 +260,7 @@ func canStayOn(spec *corev1.PodSpec, node *corev1.Node) bool {
 	return fits(spec, node, corev1.TaintEffectNoExecute)
 }
 
-// Matches reports whether a Kubernetes node has what a pod requires of it, whatever its taints.
+// Matches reports whether a Kubernetes node meets the requirements of a pod, with any taints.
 func Matches(spec *corev1.PodSpec, node *corev1.Node) bool { return fits(spec, node) }
 
 // fits reports whether a Kubernetes node matches a pod, which tolerates its taints of the effects.

@@ -1,5 +1,5 @@
-// Package expectations has what the process wrote and no reading shows yet: writes to Slurm, to pods, and
-// the pauses after failures. As in Kubernetes' own controllers, losing them costs only requests.
+// Package expectations remembers the process's writes that no reading shows yet: writes to Slurm, writes to pods, and the
+// pauses after failures. As in Kubernetes' own controllers, losing them costs only requests.
 package expectations
 
 import (
@@ -90,7 +90,7 @@ type pendingUpdate struct {
 	at time.Time
 }
 
-// Has reports whether there are expectations of a NodeSet.
+// Has reports whether expectations of a NodeSet exist.
 func (m *Store) Has(name types.NamespacedName) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

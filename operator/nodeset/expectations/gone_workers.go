@@ -7,14 +7,15 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// goneWorkers are the Slurm nodes of workers whose pods disappeared while the process was running. A
-// reading that began before the process has none that is older.
+// goneWorkers are the Slurm nodes of workers whose pods disappeared while the process was running. A process knows no pod
+// that disappeared before its start.
 type goneWorkers struct {
 	present map[string]bool
 	since   map[string]time.Time
 }
 
-// RememberWorker remembers a worker that was created, so that it is missed even if its pod disappears before anybody looks.
+// RememberWorker remembers a worker that was created, so that it is missed even if its pod disappears before the next
+// observation.
 func (m *Store) RememberWorker(s *NodeSet, slurmName string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

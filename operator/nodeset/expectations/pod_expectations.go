@@ -58,9 +58,9 @@ func (m *Pods) ExpectCreation(pod *corev1.Pod, at time.Time) {
 	m.created[pod.Name] = createdPod{pod, at}
 }
 
-// OverlayWrites replaces the cached pods that are older than the written ones, adds those that were created and may still
-// appear, and forgets the writes that the cache shows. It returns how long the cache may still take to show the created
-// ones, 0 if it shows all.
+// OverlayWrites replaces cached pods that are older than the written ones, and adds created pods that may still appear.
+// It forgets the writes that the cache shows. It returns how long the cache may still take to show the created pods, 0 if
+// it shows all.
 func (m *Pods) OverlayWrites(pods []corev1.Pod, now time.Time) ([]corev1.Pod, time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

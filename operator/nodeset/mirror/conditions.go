@@ -1,5 +1,5 @@
-// Package mirror decides what the pods of workers show of their Slurm nodes: one pod condition for the
-// base state and one for each flag, with Slurm's reason as the message. It is pure.
+// Package mirror computes the pod conditions that show a worker's Slurm node: one for the base state and one
+// for each flag, with Slurm's reason as the message. It is pure.
 package mirror
 
 import (

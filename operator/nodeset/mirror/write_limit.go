@@ -19,9 +19,9 @@ const (
 	writeInterval          = time.Second
 )
 
-// WriteLimit returns how many pods and Slurm nodes may be updated now, and when to reconcile the rest.
-// Updating many of them loads the API server as much as starting them does. created is how many
-// workers were just created, beside the observed ones, and lastWrite when the last updates were made.
+// WriteLimit returns how many pods and Slurm nodes may be updated now, and when to reconcile the rest. Many
+// updates load the API server as much as many creations. created is the number of workers that were just
+// created, in addition to the observed ones. lastWrite is the time of the last updates.
 func WriteLimit(now time.Time, workers []plan.Worker, created int, lastWrite time.Time) (
 	room int, again time.Duration) {
 	starting := created

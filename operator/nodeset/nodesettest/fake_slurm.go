@@ -46,7 +46,7 @@ type FakeSlurm struct {
 	unwritten map[string]int
 	// Cluster sets the cluster of a reading; nil leaves it unset.
 	Cluster func(*slurmclients.Reading)
-	// OtherCluster answers last looks in its place; nil for none.
+	// OtherCluster, if set, answers last looks instead.
 	OtherCluster *slurmclient.Client
 }
 
@@ -105,7 +105,7 @@ func (f *FakeSlurm) Poll() {
 	f.Latest = r
 }
 
-// listNodes adds copies of the nodes, and what names and needs them.
+// listNodes adds copies of the nodes, and the references to them.
 func (f *FakeSlurm) listNodes(r *slurmclients.Reading) {
 	r.NodesIn = references.Nodes{}
 	for name, n := range f.Nodes {
@@ -162,7 +162,7 @@ func (f *FakeSlurm) ReadNodes(context.Context) (map[string]*slurm.Node, error) {
 	return r.Nodes, f.Fail["look"]
 }
 
-// ReadReferences returns the nodes and what names and needs them, or Fail["references"].
+// ReadReferences returns the nodes and the references to them, or Fail["references"].
 func (f *FakeSlurm) ReadReferences(context.Context) (*slurmclients.Reading, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -61,7 +61,7 @@ func hashOf(text string) string {
 // hashLength is the number of hexadecimal digits of a hash.
 const hashLength = 8
 
-// cpusOf returns the number of CPUs that options state, 0 for none.
+// cpusOf returns the number of CPUs that options set, or 0.
 func cpusOf(o slurmconf.Options) uint64 {
 	if n, ok := o.Number("CPUs"); ok {
 		return n
@@ -144,8 +144,8 @@ func (s RecordShape) FeaturesOf(n *slurm.Node) []string {
 	return out
 }
 
-// lostTypes reports whether a FUTURE record of the shape has lost the types of its generic resources. Jobs that ask for a
-// type then become BadConstraints, and sbatch refuses new ones (docs/development/slurm.md).
+// lostTypes reports whether a FUTURE record of the shape has lost the types of its generic resources. Jobs that request a type then
+// become BadConstraints, and sbatch refuses new ones (docs/development/slurm.md).
 func (s RecordShape) lostTypes(n *slurm.Node) bool {
 	shown, err := slurm.ParseGRES(n.GRES)
 	if err != nil || maps.Equal(s.gres, shown) {
@@ -164,10 +164,9 @@ func (s RecordShape) lostTypes(n *slurm.Node) bool {
 	return true
 }
 
-// GRES returns the generic resources of the shape, nil for none. They must be written on a record right after its creation.
-// slurmctld otherwise counts none when it is reconfigured or started for the first time after that: it removes their types, a
-// worker that takes over the record has no GRES, and slurmctld refuses to restore them until it is started again
-// (docs/development/slurm.md).
+// GRES returns the generic resources of the shape, or nil. They must be written on a record right after its creation. Otherwise
+// slurmctld counts none at its next reconfigure or start: it removes their types, and a worker that takes over the record has no
+// GRES. slurmctld refuses to restore them until its next start (docs/development/slurm.md).
 func (s RecordShape) GRES() *string {
 	if len(s.gres) == 0 {
 		return nil
@@ -198,5 +197,5 @@ func (s RecordShape) lostKind(n *slurm.Node) bool {
 	return false
 }
 
-// isOr0 reports whether a number is the stated one, or none is stated or shown.
+// isOr0 reports whether a number is the stated one, or one of them is 0.
 func isOr0(stated, shown uint64) bool { return stated == 0 || shown == 0 || stated == shown }

@@ -24,8 +24,8 @@ const gresFaults = "gres/KIND count or type"
 // as "gres/gpu count reported lower than configured (3 < 4)" and "gres/gpu type (h100) reported but not configured".
 var gresFault = regexp.MustCompile(`^gres/\S+ (count (reported lower|too low|changed)|type \(.*\) reported) `)
 
-// FaultReasons returns the reasons of drains that end with a worker of the NodeSet, none if it keeps
-// them.
+// FaultReasons returns the reasons of drains that end with a worker of the NodeSet. It returns none if the NodeSet keeps
+// these drains.
 func FaultReasons(n *v1beta1.NodeSet) []string {
 	switch f := n.Spec.FaultDrains; {
 	case f == nil:
@@ -57,7 +57,7 @@ func isFault(n *slurm.Node, faults []string) bool {
 // reasonSeparator separates the reasons of a node in slurmctld's text.
 const reasonSeparator = " : "
 
-// reasonBeforeAbsence returns the reason of a node without what slurmctld adds to it when slurmd is gone, as in "Epilog
+// reasonBeforeAbsence returns the reason of a node without slurmctld's addition for a slurmd that is gone, as in "Epilog
 // error : Not responding".
 func reasonBeforeAbsence(n *slurm.Node) string {
 	parts := strings.Split(strings.TrimSpace(n.Reason), reasonSeparator)

@@ -1,6 +1,5 @@
-// Package observed reads the state of workers from what Kubernetes and Slurm show of them: pods and
-// Slurm nodes become the workers and records of package plan. It is pure. The operator decides on
-// this state and `kubectl slurm explain` explains it, so that the two cannot differ.
+// Package observed converts pods and Slurm nodes into the workers and records of package plan. It is pure. The operator
+// decides on this state and `kubectl slurm explain` explains it, so that the two cannot differ.
 package observed
 
 import (
@@ -81,8 +80,7 @@ func deletionCostOf(pod *corev1.Pod) int {
 	return cost
 }
 
-// RequiredKubeNode returns the Kubernetes node that a pod must run on, or where it runs if it may
-// run anywhere.
+// RequiredKubeNode returns the Kubernetes node where a pod must run, or where it runs if it may run anywhere.
 func RequiredKubeNode(pod *corev1.Pod) string {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
 		return pod.Spec.NodeName
@@ -116,7 +114,7 @@ func SlurmName(pod *corev1.Pod) string {
 	return cmp.Or(pod.Spec.Hostname, label)
 }
 
-// DrainMark reads the drain mark of a pod. An unreadable time counts as none.
+// DrainMark reads the drain mark of a pod. An unreadable time counts as unset.
 func DrainMark(pod *corev1.Pod) plan.DrainMark {
 	n := plan.DrainMark{Cause: pod.Annotations[v1beta1.AnnotationDrainCause],
 		Protect: pod.Labels[v1beta1.LabelPodProtect] == "true"}

@@ -25,7 +25,7 @@ const (
 	ClearReason Verb = "clear-reason"
 	// ClearPod removes the pod from the comment of SlurmName, which no longer has one.
 	ClearPod Verb = "clear-pod"
-	// DeletePod deletes Pod if it is still as it was observed.
+	// DeletePod deletes Pod if it has not changed since its observation.
 	DeletePod Verb = "delete"
 	// MarkFuture sets the record SlurmName, which has no pod, to FUTURE.
 	MarkFuture Verb = "mark-future"
@@ -205,8 +205,8 @@ type Actions struct {
 	// skipped, and no others.
 	Steps []Step
 	Waits []Wait
-	// Outdated counts the workers of an old revision, Leaving those that are removed for good, and
-	// Available those in service.
+	// Outdated counts the workers of an old revision, Leaving the workers that are removed for good, and Available the workers in
+	// service.
 	Outdated, Leaving, Available int
 	// NodesToUpdate are the Slurm nodes of the outdated workers, except those in WithoutSuccessor.
 	NodesToUpdate []string
@@ -230,7 +230,7 @@ type Actions struct {
 	Taken []string
 	// Displaced reports that workers are deleted before their slurmd runs, because others own their Slurm node.
 	Displaced bool
-	// Reserved are the names that workers would have, and that slurm.conf gives to something else.
+	// Reserved are the names that workers would have, but slurm.conf gives to another object.
 	Reserved []string
 	// Namesakes are the Kubernetes nodes without a worker whose Slurm node name belongs to another one.
 	Namesakes []Namesake
@@ -247,8 +247,7 @@ type Actions struct {
 	KeptRecords map[string]string
 	// OldShapes are the wanted FUTURE records that keep another shape, with the reason.
 	OldShapes map[string]string
-	// SlurmCluster is the change to what the NodeSet records of the Slurm cluster that its workers
-	// joined.
+	// SlurmCluster is the change to the NodeSet's record of the Slurm cluster that its workers joined.
 	SlurmCluster SlurmClusterChange
 	// Reservation is the change to the reservation of a scheduled update.
 	Reservation ReservationChange

@@ -19,7 +19,7 @@ type Claim struct {
 	Deleting bool
 }
 
-// ClaimRetention says when a claim is deleted. Otherwise it is kept.
+// ClaimRetention defines when a claim is deleted. Otherwise it is kept.
 type ClaimRetention struct {
 	// WithNodeSet: the NodeSet owns the claim, so that the garbage collector deletes both.
 	WithNodeSet bool

@@ -8,8 +8,7 @@ import (
 // KubeNode is a Kubernetes node.
 type KubeNode struct {
 	Unschedulable bool
-	// CordonedFor is the Slurm node of this NodeSet whose drain the operator cordoned the node for,
-	// empty for none.
+	// CordonedFor is the Slurm node of this NodeSet whose drain made the operator cordon the node, or empty.
 	CordonedFor string
 }
 
@@ -39,7 +38,7 @@ func planCordons(desired *Desired, observed *Observation, actions *Actions) []Co
 		}
 		at[w.SlurmName] = w.KubeNode
 		if desired.CordonKubeNodes && !desired.Deleting && slurm.Records[w.SlurmName].OutOfServiceByOthers() {
-			drained[w.KubeNode] = max(drained[w.KubeNode], w.SlurmName) // whatever the order of the workers
+			drained[w.KubeNode] = max(drained[w.KubeNode], w.SlurmName) // independent of the order of the workers
 		}
 	}
 	isOver := func(kubeNode, slurmNode string) bool {

@@ -56,8 +56,8 @@ func (b *planRun) createAt(slot Slot, name string) {
 		Precondition: b.creationPrecondition(name)})
 }
 
-// createdAtOnce is how many workers a plan creates at most, createPause the pause before the next ones. The operator works
-// for other NodeSets in between, and sees what became of the first ones.
+// createdAtOnce is the maximum number of workers that a plan creates. createPause is the pause before the next ones. The operator works
+// for other NodeSets in between, and observes the state of the first ones.
 const (
 	createdAtOnce = 1000
 	createPause   = time.Second
@@ -95,8 +95,8 @@ func (b *planRun) createOrdinals() {
 // back.
 func isWithin(now, at time.Time, pause time.Duration) bool { return now.Sub(at).Abs() < pause }
 
-// displacedPause is how long after workers were displaced none is created whose name is not known before it is scheduled: it may
-// get the same Kubernetes node, and with it the same name.
+// displacedPause is the time without new workers after workers were displaced, for workers whose name is unknown before they are
+// scheduled. A new worker may get the same Kubernetes node, and with it the same name.
 const displacedPause = time.Minute
 
 // freeOrdinals returns up to count ordinals without a pod, all below the maximum if one is set. A worker of scaling mode DaemonSet may
@@ -136,7 +136,7 @@ func (b *planRun) freeOrdinals(count int) []int {
 	return free[:min(count, len(free))]
 }
 
-// ordinalsEnd returns the first ordinal that no worker gets. Names that cannot be used are replaced by further ones.
+// ordinalsEnd returns the first ordinal that no worker gets. Further ordinals replace names that cannot be used.
 func (b *planRun) ordinalsEnd() int {
 	return b.desired.OrdinalsEnd(len(b.observed.Workers), len(b.actions.Taken)+b.oldShapesKept+b.namesOfOthers)
 }

@@ -1,6 +1,5 @@
-// Package plan decides what happens to the workers of a NodeSet. It is pure: it takes what was
-// observed and the current time, and returns ordered steps. It writes nothing, and callers may ask
-// it as often as they like.
+// Package plan decides what happens to the workers of a NodeSet. It is pure: it takes an observation and the
+// current time, and returns ordered steps. It writes nothing, and callers may call it as often as they like.
 //
 // The safety promise: no step deletes a pod whose Slurm node has work, unless the NodeSet's drain policy
 // allows it. These rules keep it:

@@ -26,7 +26,7 @@ func (b *planRun) chosenSince(w *Worker) time.Time {
 	return b.now
 }
 
-// annotatePods records on each pod what must survive a restart of the process and what others read.
+// annotatePods records on each pod the state that must survive a restart of the process, and the state that others read.
 func (b *planRun) annotatePods() {
 	for _, w := range b.active {
 		n := DrainMark{Cause: b.causes[w.Pod], Protect: b.rules.NeedsProtection(b.slurm, w),
@@ -47,10 +47,10 @@ func (b *planRun) annotatePods() {
 	}
 }
 
-// needsProtection reports whether the worker must be protected from eviction. Slurm may give any
-// worker a job at any moment. Only a cordoned worker loses its protection, on a reading that shows
-// it drained and without work, so that whoever empties its Kubernetes node can continue. A reading
-// that is not fresh, that predates the worker, or that lacks its Slurm node changes nothing.
+// needsProtection reports whether the worker must be protected from eviction. Slurm may give any worker a job at any
+// moment. Only a cordoned worker loses its protection, on a reading that shows it drained and without work, so that a
+// drain of its Kubernetes node can continue. A reading that is not fresh, that predates the worker, or that lacks its
+// Slurm node changes nothing.
 func needsProtection(s *SlurmReading, w *Worker) bool {
 	record, known := s.Records[w.SlurmName]
 	switch {
@@ -153,7 +153,7 @@ func (b *planRun) deletePods() {
 		}
 	}
 	b.actions.Displaced = len(b.displaced) > 0
-	for _, w := range b.displaced { // its replacement comes once it is gone
+	for _, w := range b.displaced { // its replacement is created once it is gone
 		precondition := NoPrecondition
 		if w.KubeNode != "" && b.slurm.Fresh && b.rules.OwnedByOther(b.slurm, w.SlurmName) == "" { // its kubelet may have started slurmd since
 			precondition = PreconditionNotServed

@@ -15,8 +15,9 @@ func (b *planRun) drainedSince(w *Worker) time.Time {
 	return time.Time{}
 }
 
-// boundDrained returns the time in a worker's annotation, which anybody can write: not before the worker was chosen, its pod was
-// created and the operator drained its Slurm node, as Slurm has it. A time in the future is now: a clock was ahead.
+// boundDrained limits the time in a worker's annotation, which any user can write. It is not before the worker was chosen, its
+// pod was created and the operator drained its Slurm node, according to Slurm. A time in the future becomes now: a clock was
+// ahead.
 func (b *planRun) boundDrained(w *Worker) time.Time {
 	if w.DrainMark.Drained.IsZero() {
 		return time.Time{}

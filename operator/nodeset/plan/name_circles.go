@@ -6,8 +6,8 @@ import "slices"
 // successors may each need the name of the other's worker. One worker goes first: its ordinal has no worker until the others have left
 // their names.
 
-// nameOfSuccessor returns the name that the successor of a worker gets once the worker that has it leaves it, empty if it gets none, or
-// the same.
+// nameOfSuccessor returns the name that the successor of a worker gets once the current owner leaves it. It is empty if the successor
+// gets no name, or the same.
 func (b *planRun) nameOfSuccessor(w *Worker) string {
 	if b.hasOtherMode(w) || w.Slot.Ordinal >= b.successorsEnd() {
 		return ""
@@ -19,7 +19,7 @@ func (b *planRun) nameOfSuccessor(w *Worker) string {
 	return name
 }
 
-// outdatedHolder returns the worker that has a name and leaves it by an update that has not begun, nil for none.
+// outdatedHolder returns the worker that has a name and will leave it by an update that has not begun, or nil.
 func (b *planRun) outdatedHolder(name string) *Worker {
 	holder := b.holders[name]
 	if holder == nil || b.causes[holder.Pod] != "" || !b.isOutdated(holder) {
@@ -66,7 +66,7 @@ func (b *planRun) findBlocker() *Worker {
 	return out
 }
 
-// firstToLeave returns the worker that can be updated now, of that with a name and those for whose names it waits; nil for none.
+// firstToLeave returns the worker that can be updated now, among the one with a name and the ones whose names it waits for; or nil.
 func (b *planRun) firstToLeave(name string) *Worker {
 	holder := b.outdatedHolder(name)
 	for range b.active {
@@ -81,8 +81,8 @@ func (b *planRun) firstToLeave(name string) *Worker {
 	return nil
 }
 
-// allowOneMore returns the worker in service that is updated although the budget is spent, as a list; otherwise a worker would wait for
-// the update of another, and that for the worker. The first of the available workers has the best name to give away.
+// allowOneMore returns, as a list, the worker in service that is updated although the budget is spent. Otherwise two workers could wait
+// for each other's update. The first of the available workers has the best name to give away.
 func (b *planRun) allowOneMore(available []*Worker) []*Worker {
 	if len(available) > 0 && available[0].BlocksKubeNode && slices.ContainsFunc(b.active, b.awaitsKubeNode) {
 		return available[:1]

@@ -14,8 +14,8 @@ type Surplus struct {
 	LeavesNone bool
 }
 
-// NeededRecords returns which surplus records pending jobs need, with the reason, by name. A job that requests more
-// nodes than its partition has waits as PartitionNodeLimit, which sbatch of 24.11 refuses, and one whose constraints no
+// NeededRecords returns, by name, the surplus records that pending jobs need, with the reason. A job that requests more
+// nodes than its partition has waits as PartitionNodeLimit, or sbatch of 24.11 refuses it. A job whose constraints no
 // node meets becomes BadConstraints.
 func NeededRecords(s *SlurmReading, surplus Surplus) map[string]string {
 	removal := references.Removal{Listed: s.NodesIn, Removed: references.Nodes{}, All: surplus.LeavesNone}

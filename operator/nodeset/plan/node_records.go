@@ -7,8 +7,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// maintainRecords maintains Slurm's records of workers without a pod: FUTURE for those that may be
-// created, and none for others.
+// maintainRecords maintains Slurm's records of workers without a pod: FUTURE for workers that may be created, and
+// none for others.
 func (b *planRun) maintainRecords() {
 	if !b.slurm.Fresh {
 		return

@@ -14,7 +14,7 @@ type Slot struct {
 	KubeNode string
 }
 
-// NoOrdinal is the ordinal of workers that have none.
+// NoOrdinal is the ordinal of workers without one.
 const NoOrdinal = -1
 
 // Desired is the specification of a NodeSet.
@@ -29,7 +29,7 @@ type Desired struct {
 	// Frozen reports that new workers cannot be rendered until a problem with the NodeSet, or with an object that it refers to, is
 	// solved.
 	Frozen bool
-	// HoldsWorkers reports that no worker is created for now: something else has to come first.
+	// HoldsWorkers reports that no worker is created for now, because another step must come first.
 	HoldsWorkers bool
 	// CordonKubeNodes cordons the Kubernetes nodes of workers that others drained.
 	CordonKubeNodes bool
@@ -55,8 +55,8 @@ type Desired struct {
 	SlurmName   func(ordinal int) string
 	SlurmNameIn func(revision string, ordinal int) string
 	SlurmNameOn func(kubeNode string) string
-	// ReservedNames are the owners of the names that no worker gets, by name: slurm.conf gives them to something else, and
-	// slurmctld does not start if a Slurm node has one.
+	// ReservedNames maps each name that no worker gets to its owner. slurm.conf gives these names to other objects, and slurmctld does
+	// not start if a Slurm node has one.
 	ReservedNames map[string]string
 	// Revision is the newest revision, Update how workers change to it.
 	Revision string
@@ -85,8 +85,8 @@ func (w *Desired) WorkerCount() int {
 	return w.Replicas
 }
 
-// OrdinalsEnd returns the first ordinal that no worker gets while there are the given numbers of workers
-// and of names that cannot be used. Without a maximum, each desired worker has at most one name to spare.
+// OrdinalsEnd returns the first ordinal that no worker gets, for given numbers of workers and of unusable names. Without a maximum,
+// each desired worker has at most one name to spare.
 func (w *Desired) OrdinalsEnd(workers, unusable int) int {
 	if w.MaxWorkers != nil {
 		return max(*w.MaxWorkers, w.WorkerCount())
