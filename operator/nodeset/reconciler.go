@@ -35,10 +35,9 @@ const preconditionRetryDelay = 5 * time.Second
 type Config struct {
 	// Plan contains the limits of deletions.
 	Plan plan.Config
-	// StaleAfter is the age from which a reading of Slurm counts as stale.
+	// StaleAfter is the age at which a reading of Slurm becomes stale.
 	StaleAfter time.Duration
-	// Image is the image of workers whose NodeSet names none, ClusterDomain the DNS domain of
-	// Kubernetes.
+	// Image is the default image of workers. ClusterDomain is the DNS domain of Kubernetes.
 	Image, ClusterDomain string
 	// AgentImage is the image of slurm-agent, which gives the workers of Controllers their keys. Without an image workers have no agent.
 	AgentImage string
@@ -64,7 +63,7 @@ type Reconciler struct {
 	gate   *kube.Gate
 	// uncached reads past the cache, for Secrets.
 	uncached client.Reader
-	// slurmClusters returns a live Slurm cluster, nil for none.
+	// slurmClusters returns a live Slurm cluster, or nil.
 	slurmClusters func(refs.ClusterKey) reading.SlurmCluster
 	events        events.EventRecorder
 	guard         upgrade.Guard
@@ -141,8 +140,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		untilScheduledUpdate(r.now(), nodeSet)), err)
 }
 
-// untilScheduledUpdate returns how long it takes until a scheduled update begins, 0 if none is
-// ahead.
+// untilScheduledUpdate returns the time until a scheduled update begins, or 0.
 func untilScheduledUpdate(now time.Time, n *v1beta1.NodeSet) time.Duration {
 	if u := n.Spec.UpdateStrategy.ScheduledUpdate; n.Spec.UpdateStrategy.Type == v1beta1.UpdateScheduled && u != nil &&
 		u.StartTime != nil {

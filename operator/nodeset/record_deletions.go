@@ -51,8 +51,8 @@ func (s *observation) unlockDeletions() {
 	}
 }
 
-// checkUnused looks right before the deletion of a record whether a job, a reservation or a partition names it, or
-// whether a pending job needs it. One may have been submitted since the reading that the plan is based on.
+// checkUnused checks, right before the deletion of a record, whether a job, a reservation or a partition names it, or a
+// pending job needs it. A job may have been submitted since the plan's reading.
 func (s *observation) checkUnused(ctx context.Context, slurmNode string) error {
 	if s.slurmCluster == nil {
 		return errNoSlurmCluster

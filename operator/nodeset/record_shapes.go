@@ -48,8 +48,8 @@ func (s *observation) recordShapeFor(step plan.Step) observed.RecordShape {
 	return s.recordShape()
 }
 
-// compareShapes compares the records with the shape of the NodeSet. Equal records that lack the hash of the shape in
-// their comment, and FUTURE records with other features or whose GRES were not written, are marked to be written.
+// compareShapes compares the records with the shape of the NodeSet. It marks two kinds of records to be written: equal
+// records whose comment lacks the hash of the shape, and FUTURE records with other features or unwritten GRES.
 func (s *observation) compareShapes(now time.Time) {
 	want := s.recordShape()
 	for name, record := range s.slurm.Records {
@@ -176,8 +176,8 @@ func (r *Reconciler) updateRecords(ctx context.Context, s *observation, names []
 	return err
 }
 
-// adoptRecord returns what a FUTURE record gets: the owner, the features, and, if it has that shape, the hash of the shape
-// and its GRES.
+// adoptRecord returns the update of a FUTURE record: the owner, the features, and, if it has that shape, the hash of the
+// shape and its GRES.
 func (s *observation) adoptRecord(want observed.RecordShape, n *slurm.Node) recordUpdate {
 	var out slurmclient.NodeUpdate
 	var note comment.Comment

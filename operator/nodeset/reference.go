@@ -99,7 +99,7 @@ func (r *Reconciler) checkSSSDConf(ctx context.Context, s *observation) error {
 	return err
 }
 
-// withSSSDConf returns a NodeSet with the sssd.conf of its Controller, unless it names one itself or needs none.
+// withSSSDConf returns a NodeSet with the sssd.conf of its Controller, unless the NodeSet sets its own or needs none.
 func withSSSDConf(n *v1beta1.NodeSet, c *v1beta1.Controller) *v1beta1.NodeSet {
 	if !n.Spec.HasSSH() || n.Spec.SSH.SSSDConfRef != nil || c.Spec.SSSDConfRef == nil {
 		return n
@@ -178,7 +178,7 @@ func (r *Reconciler) getReference(ctx context.Context, s *observation, name, kin
 	return err
 }
 
-// renderTemplate renders what all workers share.
+// renderTemplate renders the parts that all workers share.
 func (s *observation) renderTemplate() error {
 	invalid := func(err error) error {
 		if err == nil {

@@ -85,7 +85,7 @@ func isNewer(a, b *corev1.Pod) bool {
 	return b.CreationTimestamp.Before(&a.CreationTimestamp)
 }
 
-// imageOfRevision returns the image that a stored revision names, empty if it names none or cannot be read.
+// imageOfRevision returns the image in a stored revision. It is empty if the revision has none or cannot be read.
 func (s *observation) imageOfRevision(r *appsv1.ControllerRevision) string {
 	if !render.IsRevisionData(r.Data.Raw) {
 		return ""

@@ -55,7 +55,7 @@ type workerSource struct {
 	template corev1.PodTemplateSpec
 }
 
-// workerSourceOf returns what a worker of a revision is rendered from.
+// workerSourceOf returns the source of workers of a revision.
 func (s *observation) workerSourceOf(hash string) (workerSource, error) {
 	out := workerSource{s.revision.Hash, s.input, s.names, s.template}
 	if hash == s.revision.Hash {
@@ -130,8 +130,8 @@ func (r *Reconciler) applyRevision(ctx context.Context, s *observation, change p
 	return fmt.Errorf("unknown verb %s", change.Verb)
 }
 
-// keepNames has the ordinals that keep an old revision named as in that revision, for the plan and for everything else
-// that asks for the name of an ordinal.
+// keepNames keeps the names of ordinals that keep an old revision, for the plan and all other users of an ordinal's
+// name.
 func (s *observation) keepNames() {
 	if s.desired.Frozen || s.desired.Update.Partition == 0 {
 		return

@@ -41,8 +41,8 @@ const (
 	clusterField = "joinedCluster"
 )
 
-// CacheOptions returns what the reconciler needs of the objects in the manager's cache: only the pods
-// and claims of workers, and Kubernetes nodes without their images.
+// CacheOptions returns the options of the manager's cache that the reconciler needs: only the pods and claims of workers,
+// and Kubernetes nodes without their images.
 func CacheOptions() map[client.Object]cache.ByObject {
 	workers := labels.SelectorFromSet(labels.Set{v1beta1.LabelAppName: v1beta1.AppSlurmd})
 	return map[client.Object]cache.ByObject{

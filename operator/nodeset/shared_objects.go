@@ -133,7 +133,7 @@ func mergeMeta(next, want client.Object) {
 	next.SetOwnerReferences(owners)
 }
 
-// patchSharedObject writes what differs, if the object is still as it was read.
+// patchSharedObject writes the differences, if the object has not changed since it was read.
 func (r *Reconciler) patchSharedObject(ctx context.Context, have, next client.Object) error {
 	if apiequality.Semantic.DeepEqual(have, next) {
 		return nil
@@ -158,9 +158,9 @@ func (r *Reconciler) createIfMissing(ctx context.Context, have, want client.Obje
 	return nil
 }
 
-// releaseSharedObjects takes the anchor from the shared objects, if this is the last NodeSet of its
-// cluster and it has no workers left. From then on the garbage collector deletes them with the
-// Controller or Cluster, or with this NodeSet if that is gone already.
+// releaseSharedObjects removes the anchor from the shared objects, if this is the last NodeSet of its cluster
+// and it has no workers left. Afterwards the garbage collector deletes them with the Controller or Cluster,
+// or with this NodeSet if the Controller or Cluster no longer exists.
 func (r *Reconciler) releaseSharedObjects(ctx context.Context, s *observation) error {
 	last, err := r.isLastOfCluster(ctx, s)
 	if !last || err != nil {

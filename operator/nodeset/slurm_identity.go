@@ -25,8 +25,8 @@ func joinedCluster(s *observation) string {
 	return s.nodeSet.Annotations[v1beta1.AnnotationSlurmCluster]
 }
 
-// assignOwners determines for each record with an owner whether that is this NodeSet, under
-// whatever UID it had, or another one.
+// assignOwners determines, for each record with an owner, whether the owner is this NodeSet, under any
+// earlier UID, or another one.
 func (s *observation) assignOwners() {
 	for name, record := range s.slurm.Records {
 		node := s.slurmNodes[name]

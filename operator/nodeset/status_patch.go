@@ -12,8 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/status"
 )
 
-// patchStatus writes the status if it differs. A process that has just started writes none before
-// it has read Slurm, or knows why it cannot: its predecessor knew more.
+// patchStatus writes the status if it differs. A process that has just started writes no status before it has
+// read Slurm, or has the reason why it cannot: the status of its predecessor had more information.
 func (r *Reconciler) patchStatus(ctx context.Context, s *observation, actions *plan.Actions) error {
 	if s.awaitsFirstReading() && s.nodeSet.Status.Selector != "" {
 		return nil

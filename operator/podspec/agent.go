@@ -23,7 +23,7 @@ const (
 
 	portAgent    = "agent"
 	volumeWanted = "slurm-wanted"
-	// wantedDir has the files that are wanted. The agent copies those that it accepts to slurmconf.Dir.
+	// wantedDir has the wanted files. The agent copies the accepted ones to slurmconf.Dir.
 	wantedDir = "/etc/slurm-wanted"
 	agentDir  = "/opt/slurm-agent"
 	// AgentProgram is the program that InstallAgentContainer installs.

@@ -2,8 +2,7 @@
 // part of a later layer takes precedence: the defaults, then spec.template, then the containers that
 // have a field of their own, such as spec.slurmd.
 //
-// The layers are merged as kubectl merges patches, with three exceptions, so that a pod keeps working:
-// our items of tolerations, DNS searches and anti-affinity stay; arguments of users are appended to
-// ours; and of alternatives, such as the handlers of a probe, the user's replaces ours. Null removes
-// what we set.
+// The layers are merged as kubectl merges patches, with three exceptions, so that a pod keeps working: our
+// items of tolerations, DNS searches and anti-affinity stay; arguments of users are appended to ours; and the
+// user's alternative replaces ours, such as the handler of a probe. Null removes our value.
 package podspec

@@ -21,7 +21,7 @@ const (
 // unknownValues are the characters that stand for values.
 const unknownValues = string(anyValue) + string(plainValue) + string(workerName)
 
-// markers replaces in a text of the user what would look like a known value.
+// markers replaces characters of the user's text that would look like a known value.
 var markers = strings.NewReplacer(string(plainValue), string(anyValue), string(workerName), string(anyValue))
 
 // formatWord returns a word for a message.
@@ -30,7 +30,7 @@ func formatWord(word string) string {
 		string(workerName), "$("+EnvSlurmName+")").Replace(word)
 }
 
-// variableReference matches what the kubelet replaces in an argument: $(NAME), and $$ for a dollar sign.
+// variableReference matches the text that the kubelet replaces in an argument: $(NAME), and $$ for a dollar sign.
 var variableReference = regexp.MustCompile(`\$\$|\$\([^()]+\)`)
 
 // expandWords returns the command and the arguments of a container with the values of its variables, as the kubelet does

@@ -55,10 +55,10 @@ func AddKeysAgent(spec *corev1.PodSpec, daemon, image string, key corev1.SecretK
 	first.Env = append(first.Env, KeyVariables(keysDir)...)
 }
 
-// keysResources returns the resources of the sidecar beside a daemon with the given ones. All containers of a pod with limits need
-// some, or the kernel limits the pod, and with it Slurm's jobs, not at all. With a hundredth of a CPU the sidecar takes three seconds to start, and
-// the daemon starts after it. A pod whose daemon has equal requests and limits keeps its quality of service (Guaranteed), so there the
-// sidecar has equal ones, too.
+// keysResources returns the resources of the sidecar beside a daemon with the given resources. All containers of a pod with limits need
+// some, or the kernel does not limit the pod, and with it Slurm's jobs, at all. With a hundredth of a CPU the sidecar takes three
+// seconds to start, and the daemon starts after it. A pod whose daemon has equal requests and limits keeps its quality of service
+// (Guaranteed), so its sidecar also has equal ones.
 func keysResources(daemon corev1.ResourceRequirements) corev1.ResourceRequirements {
 	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}
 	limits := requests.DeepCopy()

@@ -33,9 +33,9 @@ func (c Container) list() string {
 	return "containers"
 }
 
-// Merge returns the defaults with the user's parts: the PodSpec in pod, then the containers. Of the
-// result's containers and init containers, the given ones come first. An empty part changes nothing. The
-// error names the field.
+// Merge returns the defaults with the user's parts: the PodSpec in pod, then the containers. The given
+// containers and init containers come first in the result. An empty part changes nothing. The error names the
+// field.
 func Merge(defaults corev1.PodTemplateSpec, pod Part, containers ...Container) (corev1.PodTemplateSpec, error) {
 	var none, out corev1.PodTemplateSpec
 	doc, err := EncodeObject(defaults)

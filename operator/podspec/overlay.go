@@ -18,8 +18,8 @@ var keptLists = [...]struct {
 	{path: []string{"affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution"}, emptyRemoves: true},
 }
 
-// keepLists puts our items before the user's in the kept lists. If the user's list is null, none
-// stays.
+// keepLists puts our items before the user's in the kept lists. If the user's list is null, our items are
+// removed.
 func keepLists(under, over Object) {
 	for _, list := range keptLists {
 		a, b := under, over

@@ -64,7 +64,7 @@ exec tail -n +1 -F "$0"`
 	}
 }
 
-// RestrictedContext returns what the pod security standard "restricted" asks of a container.
+// RestrictedContext returns the security context that the pod security standard "restricted" requires.
 func RestrictedContext() *corev1.SecurityContext {
 	return &corev1.SecurityContext{
 		AllowPrivilegeEscalation: new(false),

@@ -23,7 +23,7 @@ func New(reason, format string, args ...any) error {
 	return &Error{reason, fmt.Sprintf(format, args...)}
 }
 
-// Split returns the *Error that err is or wraps, or else err.
+// Split returns the *Error in err, or else err.
 func Split(err error) (*Error, error) {
 	var reported *Error
 	if errors.As(err, &reported) {

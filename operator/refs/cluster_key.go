@@ -22,7 +22,7 @@ func (k ClusterKey) String() string {
 	return k.Namespace + "/" + k.Name
 }
 
-// ClusterKeyOf names the cluster that a NodeSet joins. It returns false if the NodeSet names none.
+// ClusterKeyOf returns the cluster that a NodeSet joins. It returns false if the NodeSet names no cluster.
 func ClusterKeyOf(n *v1beta1.NodeSet) (ClusterKey, bool) {
 	switch {
 	case n.Spec.ControllerRef != nil && n.Spec.ControllerRef.Name != "":

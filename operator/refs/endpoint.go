@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// KeyRef names a key of a Secret or ConfigMap. The zero value names none.
+// KeyRef refers to a key of a Secret or ConfigMap. The zero value is no reference.
 type KeyRef struct {
 	Kind, Namespace, Name, Key string
 }
@@ -21,8 +21,8 @@ func (r KeyRef) String() string {
 	return fmt.Sprintf("%s %s/%s, key %s", r.Kind, r.Namespace, r.Name, r.Key)
 }
 
-// Endpoint says where a cluster's slurmrestd is and which credentials it needs. A connection stays
-// valid as long as its endpoint stays equal.
+// Endpoint has the address of a cluster's slurmrestd and the credentials for it. A connection stays valid as
+// long as its endpoint stays equal.
 type Endpoint struct {
 	URL string
 	// Token refers to a token or, with MintsTokens, to the key that tokens are minted with.

@@ -23,7 +23,7 @@ type Address struct {
 // String returns "host:port", an IPv6 address in brackets.
 func (a Address) String() string { return net.JoinHostPort(a.Host, strconv.Itoa(int(a.Port))) }
 
-// removeBrackets returns a host without the brackets that URLs have around an IPv6 address. Slurm takes none in slurm.conf, and
+// removeBrackets returns a host without the brackets of an IPv6 address in URLs. Slurm accepts no brackets in slurm.conf, and
 // String adds its own.
 func removeBrackets(host string) string {
 	inner, ok := strings.CutPrefix(host, "[")
@@ -91,8 +91,8 @@ func SlurmctldHosts(c *v1beta1.Controller) []string {
 	return out
 }
 
-// SlurmctldAddr returns the value of SlurmctldAddr for a Controller with one slurmctld in Kubernetes, and nothing
-// for another. Hosts outside find slurmctld there, too, unless it is the name of its Service.
+// SlurmctldAddr returns the value of SlurmctldAddr for a Controller with one slurmctld in Kubernetes, and an empty string for
+// any other. Hosts outside also find slurmctld there, unless it is the name of its Service.
 func SlurmctldAddr(c *v1beta1.Controller) string {
 	if c.Spec.External || ControllerReplicas(c) > 1 {
 		return ""
@@ -103,8 +103,8 @@ func SlurmctldAddr(c *v1beta1.Controller) string {
 // ConfServers returns the value of --conf-server for the slurmctlds of a Controller.
 func ConfServers(c *v1beta1.Controller) string { return LocateSlurmctld(c).ConfServers() }
 
-// ConfServers returns the value of --conf-server, at which daemons without a configuration ask for one. A
-// backup hands out none while another slurmctld is active, so each of several is named.
+// ConfServers returns the value of --conf-server, where daemons without a configuration request one. It names each of several
+// slurmctlds, because a backup hands out none while another one is active.
 func (s Slurmctld) ConfServers() string {
 	if len(s.Each) == 0 {
 		return s.Address.String()

@@ -17,7 +17,7 @@ func AccountingSlurmdbd(a *v1beta1.Accounting) Address {
 		Port: cmp.Or(int32(a.Spec.Service.Port), names.SlurmdbdPort)}
 }
 
-// AccountingDatabase returns where the database of an Accounting is, without a host if it has none.
+// AccountingDatabase returns the address of an Accounting's database, with an empty host if none is set.
 func AccountingDatabase(a *v1beta1.Accounting) Address {
 	storage := a.Spec.StorageConfig
 	if storage == nil {

@@ -48,7 +48,7 @@ var rules = map[Daemon]struct {
 // TalksTo reports whether the releases of two daemons depend on each other.
 func (d Daemon) TalksTo(other Daemon) bool { return rules[d].rank != rules[other].rank }
 
-// HasState reports whether a newer release of a daemon converts what an older one has stored.
+// HasState reports whether a newer release of a daemon converts the stored state of an older one.
 func (d Daemon) HasState() bool { return rules[d].hasState }
 
 // maxSkew is how many releases newer than a daemon those may be that it talks to. Since 24.11 it is as many as those
@@ -68,7 +68,7 @@ type Member struct {
 	IsLost bool
 }
 
-// String returns what messages call the member.
+// String returns the member's name in messages.
 func (m Member) String() string { return fmt.Sprintf("the %s of %s", m.Daemon, m.Name) }
 
 // Change is the change of a daemon to an image of another release.
@@ -125,7 +125,7 @@ func Judge(c Change) Verdict {
 	return unknownRun // it may keep its image
 }
 
-// judgeOthers judges the change beside all other daemons.
+// judgeOthers judges the change against all other daemons.
 func judgeOthers(c Change) Verdict {
 	others := slices.Clone(c.Others)
 	slices.SortStableFunc(others, func(a, b Member) int { // those first that are upgraded first
@@ -149,10 +149,10 @@ func unknown(what string) Verdict {
 	return Verdict{ReasonUnknown, what + " is being looked up"}
 }
 
-// unknownRun is the verdict as long as it matters what runs, which is not known.
+// unknownRun is the verdict while the running release matters but is unknown.
 var unknownRun = unknown("the release of Slurm that runs")
 
-// judgeState judges what the daemon has stored.
+// judgeState judges the change against the daemon's stored state.
 func judgeState(c Change) Verdict {
 	if rules[c.Daemon].hasState && (!c.IsFirst || c.Stored.IsKnown()) {
 		stored := cmp.Or(c.Stored, c.From)
@@ -170,7 +170,7 @@ func judgeState(c Change) Verdict {
 	return Verdict{Reason: ReasonAllowed}
 }
 
-// judgeSkew judges the change beside another daemon.
+// judgeSkew judges the change against another daemon.
 func judgeSkew(c Change, m Member) Verdict {
 	changed, other := rules[c.Daemon], rules[m.Daemon]
 	newest := cmp.Or(m.Newest, m.Release)

@@ -38,8 +38,8 @@ func Parse(text string) (Release, error) {
 	return Release{year, month}, nil
 }
 
-// firstTwice is the first release since which there are two a year, in May and November, and firstProtocol the
-// version of its protocol. Each release raises the upper byte by one (SLURM_PROTOCOL_VERSION).
+// firstTwice is the first release of the schedule with two releases a year, in May and November. firstProtocol is
+// the version of its protocol. Each release raises the upper byte by one (SLURM_PROTOCOL_VERSION).
 var firstTwice = Release{24, 5}
 
 const firstProtocol = 41
@@ -105,7 +105,7 @@ const (
 	StateIsTooOld
 )
 
-// JudgeState returns what a slurmctld of a release may do with the state that another one has written.
+// JudgeState returns what a slurmctld of a release may do with a state that another release wrote.
 func JudgeState(slurmctld, state Release) StateVerdict {
 	switch by := slurmctld.number() - state.number(); {
 	case by < 0:

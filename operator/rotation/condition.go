@@ -13,7 +13,7 @@ import (
 // maxNamed is how many pods a message names.
 const maxNamed = 5
 
-// conditionOf returns what the condition KeysRotated says while daemons learn the written key set.
+// conditionOf returns the condition KeysRotated while daemons learn the written key set.
 func conditionOf(step plan.Step, written plan.KeySet) metav1.Condition {
 	out := metav1.Condition{Status: metav1.ConditionFalse, Reason: string(step.Phase)}
 	newest := plan.FirstKey
@@ -40,8 +40,8 @@ func conditionOf(step plan.Step, written plan.KeySet) metav1.Condition {
 	return out
 }
 
-// outsideCondition returns what the condition KeysRotated says while hosts outside may not have the written key set, which is
-// in a Secret: what shows them, what to do, and how to confirm it.
+// outsideCondition returns the condition KeysRotated while hosts outside may lack the written key set, which is in a Secret.
+// It names the signs of such hosts, the remedy, and how to confirm it.
 func outsideCondition(c *v1beta1.Controller, secret string, in plan.Input) metav1.Condition {
 	shown := "hosts outside of Kubernetes may have the key, since there is " + strings.Join(in.Outside.Signs, ", ")
 	if more := len(in.Outside.Signs) - maxNamed; more > 0 {

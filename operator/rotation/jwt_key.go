@@ -52,7 +52,7 @@ func (r *Reconciler) rotateJWTKey(ctx context.Context, c *v1beta1.Controller) (m
 		Requested: secret.isNewRequest(c, v1beta1.AnnotationRotateJWTKeys)}
 	last := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionJWTKeysRotated)
 	if !in.Requested && secret.keys.Bridge == "" && last != nil && last.Status == metav1.ConditionTrue {
-		// A pod that starts has the written keys from the beginning.
+		// A pod that starts has the written keys from its start.
 		return *last, 0, r.keepOwners(ctx, secret.rotationSecret, all)
 	}
 	if secret.keys.Bridge == "" {
@@ -165,7 +165,7 @@ func (r *Reconciler) observeVerifiers(ctx context.Context, namespace string, all
 	return out, nil
 }
 
-// jwtConditionOf returns what the condition JWTKeysRotated says after a step.
+// jwtConditionOf returns the condition JWTKeysRotated after a step.
 func jwtConditionOf(step plan.JWTStep) metav1.Condition {
 	out := metav1.Condition{Status: metav1.ConditionFalse, Reason: string(step.Phase), Message: map[plan.Phase]string{
 		plan.NotBegun:     "another key takes the place of the present one when slurmctld and slurmdbd are known to have that",

@@ -30,7 +30,7 @@ type sharers struct {
 	accountings []v1beta1.Accounting
 }
 
-// keyRefs returns the references of Controllers and Accountings to a kind of keys, nil if they have none.
+// keyRefs returns the references of Controllers and Accountings to a kind of keys, or nil.
 type keyRefs struct {
 	ofController func(*v1beta1.Controller) *corev1.SecretKeySelector
 	ofAccounting func(*v1beta1.Accounting) *corev1.SecretKeySelector
@@ -42,7 +42,7 @@ var slurmKeyRefs = keyRefs{
 }
 
 // findSharers returns the objects in the namespace of a Controller that refer to the same key. The error is *problem.Error
-// if the daemons of one are outside of the operator's control, or if the slurmdbd of one has the key by another reference.
+// if an object's daemons are outside of the operator's control, or if its slurmdbd has the key by another reference.
 func (r *Reconciler) findSharers(ctx context.Context, of *v1beta1.Controller, kind keyRefs) (sharers, error) {
 	all, err := listSharers(ctx, r.Client, of.Namespace, kind.ofController(of), kind)
 	if err != nil {

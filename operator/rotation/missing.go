@@ -16,7 +16,7 @@ import (
 // secretInterval is how often the operator looks whether the Secret of a rotation that is over still exists.
 const secretInterval = time.Minute
 
-// begunReasons are the reasons of the condition KeysRotated while there is a key set.
+// begunReasons are the reasons of the condition KeysRotated while a key set exists.
 var begunReasons = []string{v1beta1.ReasonDistributingKey, v1beta1.ReasonSwitchingKey, v1beta1.ReasonRetiringKey,
 	v1beta1.ReasonRotated, v1beta1.ReasonWaitingForHostsOutside, v1beta1.ReasonKeySetMissing, v1beta1.ReasonSecretImmutable}
 

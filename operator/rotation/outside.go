@@ -37,8 +37,9 @@ type SlurmCluster interface {
 	Problem() string
 }
 
-// A host outside has the key if Slurm has a node that no pod runs. Login hosts and slurmrestds outside are not in Slurm: what
-// opens slurmctld or slurmdbd to them stands for them. Nothing shows those on a network that reaches the addresses of pods.
+// A host outside has the key if Slurm has a node that no pod runs. Login hosts and slurmrestds outside are not in Slurm:
+// settings that open slurmctld or slurmdbd to them count instead. Hosts on a network that reaches the addresses of pods leave
+// no sign.
 
 // observeOutside returns the hosts outside that may have a key of auth/slurm.
 func (r *Reconciler) observeOutside(ctx context.Context, c *v1beta1.Controller, all sharers) (plan.Outside, error) {

@@ -94,8 +94,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, guard kube.Guard) error 
 	return nil
 }
 
-// Reconcile takes the next step of the rotations that a Controller asks for or that have begun, and says in conditions how
-// far they are.
+// Reconcile takes the next step of a Controller's rotations that are requested or have begun, and reports their progress in
+// conditions.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	c := &v1beta1.Controller{}
 	if live, err := r.FindLive(ctx, req.NamespacedName, c); !live {
@@ -163,7 +163,7 @@ func (r *Reconciler) rotateKey(ctx context.Context, c *v1beta1.Controller) (meta
 		Requested: secret.isNewRequest(c, v1beta1.AnnotationRotateKeys)}
 	last := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionKeysRotated)
 	if !in.Requested && len(secret.set.IDs()) == 1 && last != nil && last.Status == metav1.ConditionTrue {
-		// A pod that starts has the written key set from the beginning.
+		// A pod that starts has the written key set from its start.
 		return r.keepRotated(ctx, *last, secret, sharers)
 	}
 	if in.NewID, err = r.newKeyID(r.now()); err != nil {

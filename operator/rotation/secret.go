@@ -101,7 +101,7 @@ func (s rotationSecret) isNewRequest(c *v1beta1.Controller, annotation string) b
 func (r *Reconciler) renderSecret(ctx context.Context, from rotationSecret, c *v1beta1.Controller, all sharers, begunFor string,
 	data map[string][]byte) (*corev1.Secret, error) {
 	requests := map[string]string{}
-	for _, sharer := range all.controllers { // those that are gone are left out
+	for _, sharer := range all.controllers { // missing ones are left out
 		if value, has := from.requests[sharer.Name]; has {
 			requests[sharer.Name] = value
 		}

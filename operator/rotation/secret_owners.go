@@ -18,9 +18,9 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// The Secret of a rotation has the keys of daemons that run. It belongs to all Controllers and Accountings that have the key
-// and, as long as one of them is a Controller, to the namespace as well: the garbage collector would otherwise delete it as
-// soon as a foreground deletion of the last Controller begins, whose workers still run. ReleaseSecrets ends that.
+// The Secret of a rotation has the keys of running daemons. It belongs to all Controllers and Accountings that have the key. As long
+// as one of them is a Controller, it also belongs to the namespace: otherwise the garbage collector would delete it as soon as a
+// foreground deletion of the last Controller begins, whose workers still run. ReleaseSecrets ends that.
 
 // owners returns references to all objects that have the key.
 func (s sharers) owners() []metav1.OwnerReference {

@@ -52,7 +52,7 @@ func needsWorkers(n *v1beta1.NodeSet) bool {
 }
 
 // AwaitsBeginning reports whether package wakeup may still set the replicas of a new NodeSet to zero. It ends when the condition WakeUp
-// says anything else, such as that jobs need the NodeSet.
+// reports anything else, such as that jobs need the NodeSet.
 func AwaitsBeginning(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler, now time.Time) bool {
 	said := meta.FindStatusCondition(n.Status.Conditions, v1beta1.ConditionWakeUp)
 	isOpen := said == nil || said.Reason == v1beta1.ReasonDemandUnknown || said.Reason == v1beta1.ReasonBeginsAtZero

@@ -91,8 +91,8 @@ func kubeNames(spec *corev1.PodSpec, kubeNodes []*corev1.Node, perKubeNode bool)
 	return out
 }
 
-// namesOfConf returns the owners of the names that lines of slurm.conf give to nodes and node sets. Lists of
-// nodes that cannot be read have none here.
+// namesOfConf returns the owners of the names that lines of slurm.conf give to nodes and node sets. Unreadable lists of nodes
+// are left out.
 func namesOfConf(settings []slurmconf.Setting) map[string]string {
 	out := map[string]string{}
 	for _, s := range settings {

@@ -1,8 +1,7 @@
 // Package scaling reads the number of workers of a NodeSet, its bounds and the state of the HPA
 // that scales it. The operator, the metrics adapter and the kubectl plugin share these rules.
 //
-// All functions are pure. An HPA may be nil where the parameter says so; an unset field has the
-// default of the API server.
+// All functions are pure. An HPA may be nil where the function's comment allows it; an unset field has the default of the API server.
 package scaling
 
 import (
@@ -92,8 +91,8 @@ func Condition(hpa *autoscalingv2.HorizontalPodAutoscaler,
 // RequiredNodesMetric is the custom metric of the workers that the jobs of a NodeSet require, which HPAs of NodeSets use.
 const RequiredNodesMetric = "slurm_nodeset_required_nodes"
 
-// RequiredNodesTarget returns the averageValue of an HPA's metric of the required nodes of the NodeSet that it scales, in thousandths, or 0
-// if it has none. Other metrics do not matter: the HPA takes the largest of their numbers.
+// RequiredNodesTarget returns the averageValue, in thousandths, of an HPA's metric of the required nodes of its NodeSet. It returns 0
+// without this metric. Other metrics do not matter: the HPA takes the largest of their numbers.
 func RequiredNodesTarget(hpa *autoscalingv2.HorizontalPodAutoscaler) int64 {
 	for _, m := range hpa.Spec.Metrics {
 		if o := m.Object; m.Type == autoscalingv2.ObjectMetricSourceType && o != nil && o.Metric.Name == RequiredNodesMetric &&

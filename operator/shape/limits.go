@@ -41,8 +41,8 @@ func Limit(slurmd corev1.Container, pod corev1.PodSpec, name corev1.ResourceName
 	return pod.Resources.Limits[name], false
 }
 
-// gpuLimit returns the limits of extended resources that are GPUs as GRES, or "" for none. Pods have
-// no limits of extended resources, only containers do.
+// gpuLimit returns the limits of extended resources that are GPUs as GRES, or "". Only containers have limits
+// of extended resources; pods do not.
 func gpuLimit(limits corev1.ResourceList) string {
 	var gpus int64
 	for _, name := range []corev1.ResourceName{"nvidia.com/gpu", "amd.com/gpu"} {

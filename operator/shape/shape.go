@@ -17,7 +17,7 @@ type Shape struct {
 	// MemoryMiB excludes the memory that Slurm reserves for system use (MemSpecLimit). 0 means
 	// unknown, in TmpDiskMiB too.
 	MemoryMiB, TmpDiskMiB uint64
-	// GRES is in Slurm's syntax, such as "gpu:h100:4". It is empty for none.
+	// GRES is in Slurm's syntax, such as "gpu:h100:4", or empty.
 	GRES string
 	// Features are the features of extraConf, without the one that names the NodeSet.
 	Features []string
@@ -88,8 +88,7 @@ func numberOr(o slurmconf.Options, name string, otherwise uint64) uint64 {
 	return otherwise
 }
 
-// productOf returns the product of the options that are numbers, 1 if none is, and reports whether
-// one is.
+// productOf returns the product of the options that are numbers, or 1 without any, and reports whether one is a number.
 func productOf(o slurmconf.Options, names ...string) (product uint64, found bool) {
 	product = 1
 	for _, name := range names {

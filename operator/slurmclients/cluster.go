@@ -11,9 +11,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// Cluster is the Slurm cluster of one object. Its methods are safe for concurrent use. It stops
-// when its object is deleted or names another server: the reading stays as it was and every write
-// fails.
+// Cluster is the Slurm cluster of one object. Its methods are safe for concurrent use. It stops when its
+// object is deleted or names another server: the reading stays unchanged and every write fails.
 type Cluster struct {
 	key      refs.ClusterKey
 	endpoint refs.Endpoint
@@ -57,9 +56,9 @@ func (s *Cluster) Key() refs.ClusterKey { return s.key }
 // its age grows.
 func (s *Cluster) Reading() *Reading { return s.reading.Load() }
 
-// Err returns why Slurm cannot be read now, or nil if it can or if no attempt was made yet: an
-// *EndpointError, the error of creating a client, or the error of the last poll of nodes or jobs, which counts
-// until a new connection has read both. It contains no secret.
+// Err returns the reason why Slurm cannot be read now, or nil if it can or if no attempt was made yet. It is
+// an *EndpointError, the error of creating a client, or the error of the last poll of nodes or jobs. A poll's
+// error counts until a new connection has read both. It contains no secret.
 func (s *Cluster) Err() error {
 	if p := s.failure.Load(); p != nil {
 		return *p

@@ -12,7 +12,7 @@ import (
 
 // Reading is the last reading of one Slurm cluster. It is immutable.
 type Reading struct {
-	// Snapshot is never nil. It has the times at which nodes and jobs were read.
+	// Snapshot is never nil. It has the read times of nodes and jobs.
 	Snapshot *slurmclient.Snapshot
 	// Nodes are all node records by name, including those in state FUTURE. NodesIn counts them by partition and features.
 	Nodes   map[string]*slurm.Node
@@ -49,7 +49,7 @@ func (r *Reading) hasNodesAndJobs() bool { return r.Snapshot.Nodes.Known && r.Sn
 // readingBuilder builds readings from the snapshots of one cache, in their order.
 type readingBuilder struct{ last *Reading }
 
-// next builds the reading of a snapshot. It reuses what has not changed since the last one.
+// next returns the reading of a snapshot. It reuses the unchanged parts of the last one.
 func (r *readingBuilder) next(s *slurmclient.Snapshot) *Reading {
 	if r.last == nil {
 		r.last = &Reading{Snapshot: &slurmclient.Snapshot{}}
@@ -92,7 +92,8 @@ func workOf(jobs []*slurm.Job) (work map[string]occupancy.Work, problem string) 
 	return work, ""
 }
 
-// referencesOf returns the objects that name Slurm nodes and what pending jobs request, or why they are not known.
+// referencesOf returns the objects that name Slurm nodes and the requests of pending jobs, or the reason why they are
+// unknown.
 func referencesOf(s *slurmclient.Snapshot) (named map[string]string, pending references.Pending, problem string) {
 	for _, p := range []slurmclient.Poll{s.Jobs.Poll, s.Reservations.Poll, s.Partitions.Poll} {
 		if !p.Known {
@@ -140,9 +141,8 @@ func drainedSince(since map[string]time.Time, before, now slurmclient.Reading[[]
 	return next
 }
 
-// hasChangesSince reports whether the reading differs from an older one in what decisions depend
-// on: a later poll of nodes or jobs, other partitions or reservations, or polls that start or stop
-// failing.
+// hasChangesSince reports whether the reading differs from an older one in the input of decisions: a later poll of nodes
+// or jobs, other partitions or reservations, or polls that start or stop failing.
 func (r *Reading) hasChangesSince(old *Reading) bool {
 	if old == nil {
 		return true

@@ -22,7 +22,7 @@ type Config struct {
 	// Cache configures the cache of each cluster. New sets its Resources: nodes (including those
 	// in state FUTURE), jobs, pings, partitions and reservations.
 	Cache slurmclient.CacheConfig
-	// Scontrol does what the API of older servers cannot. If it is nil, such writes fail.
+	// Scontrol does the writes that the API of older servers lacks. If it is nil, such writes fail.
 	Scontrol Scontrol
 	// Observer returns the observer of the requests and polls of a cluster. Both the function and
 	// its result may be nil.
@@ -130,9 +130,9 @@ func (c *Clusters) Keys() []refs.ClusterKey {
 	return slices.SortedFunc(maps.Keys(c.clusters), refs.ClusterKey.Compare)
 }
 
-// ChangeSource returns a source for reconcilers that depend on Slurm. For each new reading of a
-// cluster, when its problem changes, and when it is added or removed, the source enqueues what
-// requests returns for its object. requests must not block.
+// ChangeSource returns a source for reconcilers that depend on Slurm. For each new reading of a cluster, when
+// its problem changes, and when it is added or removed, the source enqueues the requests that requests
+// returns for its object. requests must not block.
 func (c *Clusters) ChangeSource(
 	requests func(ctx context.Context, k refs.ClusterKey) []reconcile.Request) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {

@@ -6,6 +6,6 @@
 // Cluster has the last Reading, the error that prevents reading, and the writes. Decisions are
 // based on a Reading, which is built once per snapshot.
 //
-// Unknown is never taken for none: a Reading is incomplete until nodes and jobs were read, and
-// while the nodes of a job cannot be determined.
+// Unknown is never treated as none: a Reading is incomplete until nodes and jobs were read, and while the
+// nodes of a job cannot be determined.
 package slurmclients

@@ -112,8 +112,8 @@ func (p *podScontrol) Run(ctx context.Context, k refs.ClusterKey, args ...string
 	return &slurmclient.Error{Code: slurmclient.CodeUnavailable, Op: op, Err: err}
 }
 
-// readyPod returns the first Ready pod of slurmctld by name. Where the operator runs slurmctld, that is a pod of its
-// StatefulSet, whatever labels others have.
+// readyPod returns the first Ready pod of slurmctld by name. If the operator runs slurmctld, it is a pod of its
+// StatefulSet, whatever labels other pods have.
 func (p *podScontrol) readyPod(ctx context.Context, k refs.ClusterKey) (*corev1.Pod, error) {
 	if k.Kind != v1beta1.KindController {
 		return nil, &NoPodError{Key: k}
@@ -204,7 +204,7 @@ func (l *limitedOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// oneLine returns what was printed, on one line.
+// oneLine returns the output on one line.
 func (l *limitedOutput) oneLine() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -41,7 +41,7 @@ func CompareSlurmdbdConf(old, changed string) Effect {
 	return compareConf(old, changed, slurmdbdRestartNames)
 }
 
-// compareConf returns what a changed file needs where a change of some options needs a restart.
+// compareConf returns the action that applies a changed file, if a change of some options needs a restart.
 func compareConf(old, changed string, restartNames []string) Effect {
 	before, after := effectiveSettings(old), effectiveSettings(changed)
 	effect := NoEffect

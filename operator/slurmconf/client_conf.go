@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ClientConf is the content of a slurm.conf for a program that only asks slurmctld or slurmdbd, such as slurmrestd. It
-// says nothing about nodes, partitions and plugins.
+// ClientConf is the content of a slurm.conf for a program that only asks slurmctld or slurmdbd, such as slurmrestd. It has no
+// nodes, partitions or plugins.
 type ClientConf struct {
 	// ClusterName is the name of the cluster in Slurm.
 	ClusterName string

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Variables of the environment that change what Slurm's commands ask for or print (squeue(1), sinfo(1), scontrol(1)), by prefix and
-// by name. With SQUEUE_PARTITION, for example, "squeue --all --states=all" prints no job of other partitions, and succeeds
-// (measured on 26.05).
+// Variables of the environment that change the requests or the output of Slurm's commands (squeue(1), sinfo(1), scontrol(1)), by
+// prefix and by name. With SQUEUE_PARTITION, for example, "squeue --all --states=all" prints no job of other partitions, and
+// succeeds (measured on 26.05).
 var (
 	clientPrefixes  = []string{"SACCTMGR_", "SCONTROL_", "SDIAG_", "SINFO_", "SQUEUE_"}
 	clientVariables = []string{"SLURM_BITSTR_LEN", "SLURM_CLUSTERS", "SLURM_TIME_FORMAT", "SLURM_TOPO_LEN"}

@@ -19,7 +19,7 @@ type Option struct {
 	Value string
 }
 
-// String returns the option as it stands in a line.
+// String returns the option as it is written in a line.
 func (o Option) String() string {
 	if o.Name == "" {
 		return o.Value

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// operators are what may stand before the sign ("CPUs+=4"). Slurm ignores them.
+// operators are the characters that may precede the equals sign ("CPUs+=4"). Slurm ignores them.
 const operators = "-+*/"
 
 // ParseOptions parses a line of options ("Weight=10 Gres=gpu:1"). Values may be quoted, contain
@@ -76,5 +76,5 @@ func endOfWord(line string) int {
 // nodeName matches an option that names a node. slurmd refuses it in --conf even in quotes, but not if space or an operator follows.
 var nodeName = regexp.MustCompile(`(?i)(^|[\s\v])NodeName[\s\v]*[-+*/]*=`)
 
-// NamesNode reports whether a line of options has the option NodeName, also in quotes.
+// NamesNode reports whether a line of options has the option NodeName, including in quotes.
 func NamesNode(line string) bool { return nodeName.MatchString(line) }

@@ -48,7 +48,7 @@ type Desired struct {
 	// CanCreateRecords reports whether their names and shape are known.
 	MaxWorkers       *int
 	CanCreateRecords bool
-	// PruneRecords deletes records whose Kubernetes node is gone.
+	// PruneRecords deletes records whose Kubernetes node no longer exists.
 	PruneRecords bool
 	// SlurmName returns the Slurm node name of an ordinal, SlurmNameOn the name for the worker on a Kubernetes node. SlurmNameIn
 	// returns the name of an ordinal in an old revision. It is nil if all revisions name their workers alike, and after KeepNames.
@@ -135,23 +135,24 @@ type Worker struct {
 	ReadySince   time.Time
 	// NeverStarted reports that no slurmd of the pod has been started yet.
 	NeverStarted bool
-	// NoAgent reports that no slurm-agent runs beside slurmd, so that nothing can ask slurmd to register again.
+	// NoAgent reports that no slurm-agent runs beside slurmd, so that only a user can make slurmd register again.
 	NoAgent bool
 	// Registered is when a slurmd of the pod was seen registered with Slurm, zero for not yet.
 	Registered time.Time
 	// Finished reports that all of its containers have ended for good.
 	Finished bool
-	// DeletedAt is the deletion timestamp, zero for none. Nothing is done to a pod that has one.
+	// DeletedAt is the deletion timestamp, or zero. A pod with a timestamp is left alone.
 	DeletedAt time.Time
 	// ExposedTo is a Kubernetes node where the worker may be scheduled although others have the Slurm node name that it would get
 	// there. It is empty without such a node.
 	ExposedTo string
-	// Namesake is a pod with the worker's Slurm node name that goes first: it is older, or its slurmd has run. Empty for none.
+	// Namesake is a pod with the worker's Slurm node name that takes precedence, because it is older or its slurmd has run. It is empty
+	// without such a pod.
 	Namesake string
 	// NamesakeHasRun reports that slurmd has run in such a pod, and may have jobs.
 	NamesakeHasRun bool
-	// BlocksKubeNode reports that the worker is outdated and that newer ones avoid the Kubernetes node that has the worker's Slurm node
-	// name, on which it does not run.
+	// BlocksKubeNode reports that the worker is outdated, and that newer workers avoid a Kubernetes node because its name equals this
+	// worker's Slurm node name. The worker runs on another Kubernetes node.
 	BlocksKubeNode bool
 	// CordonReason is Slurm's drainReason if a user or a cordoned Kubernetes node wants the worker drained; otherwise empty.
 	CordonReason string
@@ -175,8 +176,8 @@ type DrainMark struct {
 	Drained time.Time
 	// RegisterAgain is when slurmd was last asked to register again, zero for never.
 	RegisterAgain time.Time
-	// Protect reports that the worker has or may get work, so that its evictions are refused.
-	// Deadline is when the time limit of its last job ends, zero for none.
+	// Protect reports that the worker has or may get work, so that its evictions are refused. Deadline is when the time limit of its
+	// last job ends, or zero.
 	Protect  bool
 	Deadline time.Time
 }
@@ -192,8 +193,8 @@ type Record struct {
 	Busy bool
 	// Down reports base state DOWN, or NOT_RESPONDING.
 	Down bool
-	// NotResponding reports that the node is Down only because it does not respond, as for some
-	// seconds after a resume. There is nothing to resume then.
+	// NotResponding reports that the node is Down only because it does not respond, as for some seconds after a resume. It need not be
+	// resumed then.
 	NotResponding bool
 	// Drain reports that the node accepts no new jobs.
 	Drain bool
@@ -228,7 +229,7 @@ type Record struct {
 	KubeNodeGone bool
 	// KubeNode is the Kubernetes node in the node's comment.
 	KubeNode string
-	// Pod is the pod in the node's comment, empty for none.
+	// Pod is the pod in the node's comment, or empty.
 	Pod string
 	// OwnerName is the NodeSet of the comment in readable form.
 	OwnerName string
@@ -303,12 +304,12 @@ type Observation struct {
 	// registered.
 	UnregisteredDeletions []time.Time
 	Reservations          Reservations
-	// GoneSince is when the operator first missed the pods of workers, by Slurm node. A reading that began
-	// earlier does not show what became of the node.
+	// GoneSince is when the operator first missed the pods of workers, by Slurm node. A reading that began earlier does not show the
+	// later state of the node.
 	GoneSince map[string]time.Time
-	// TakenAt is when a plan last returned names that are taken, zero if none did.
+	// TakenAt is when a plan last returned taken names, or zero.
 	TakenAt time.Time
-	// DisplacedAt is when a plan last displaced workers, zero if none did.
+	// DisplacedAt is when a plan last displaced workers, or zero.
 	DisplacedAt time.Time
 	// SurplusSince is since when records have been surplus, by name, as far as the process knows.
 	SurplusSince map[string]time.Time

@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Planner decides what to do with the workers of a NodeSet. New returns one.
+// Planner decides the steps for the workers of a NodeSet. New returns one.
 type Planner struct{ rules Rules }
 
 // New returns a Planner with the given limits.
@@ -21,8 +21,8 @@ func (p *Planner) FilterReading(desired *Desired, workers []Worker, s SlurmReadi
 	return p.rules.FilterReading(desired, workers, s)
 }
 
-// Plan decides what to do. It is total and deterministic: the order of the observed workers does
-// not matter, and once its steps have taken effect it returns no more.
+// Plan decides the steps. It is total and deterministic: the order of the observed workers does not matter, and once its steps have
+// taken effect it returns no more.
 func (p *Planner) Plan(now time.Time, desired Desired, observed Observation) Actions {
 	desired.KeepNames(&observed)
 	observed.Slurm = p.rules.FilterReading(&desired, observed.Workers, observed.Slurm)
@@ -169,10 +169,9 @@ func (b *planRun) chooseLeaving() {
 	}
 }
 
-// chooseScaleIn keeps the workers that were chosen before as long as there is an excess, and
-// chooses more when it grows. Without a fresh reading it chooses only workers that were never
-// scheduled, because any other may be busy. It chooses no worker with work before the work of all
-// of them is known.
+// chooseScaleIn keeps the workers that were chosen before as long as there is an excess, and chooses more when it grows. Without a
+// fresh reading it chooses only workers that were never scheduled, because any other may be busy. It chooses no worker with work before
+// the work of all workers is known.
 func (b *planRun) chooseScaleIn() {
 	var chosen, others []*Worker
 	for _, w := range b.active {
@@ -201,17 +200,16 @@ func (b *planRun) chooseScaleIn() {
 	}
 }
 
-// unlistedRecheck is how soon to plan again while jobs have not been listed, unlistedPatience how old
-// their last list may be before the choice no longer waits for a newer one.
+// unlistedRecheck is the pause before the next plan while jobs have not been listed. unlistedPatience is the maximum age of their last
+// list for which the choice waits for a newer one.
 const (
 	unlistedRecheck  = 2 * time.Second
 	unlistedPatience = 5 * time.Second
 )
 
-// hasUnlistedWork reports whether a worker has work that began after jobs were last listed. That
-// worker may be the one whose work ends first, and the next list comes soon. If it does not, the
-// choice is made without it: scale-in must not wait forever where lists take long and jobs start
-// all the time.
+// hasUnlistedWork reports whether a worker has work that began after jobs were last listed. That worker may be the one whose work ends
+// first, and the next list comes soon. Otherwise the choice is made without it: scale-in must not wait forever where lists take long
+// and jobs start all the time.
 func (b *planRun) hasUnlistedWork() bool {
 	return b.slurm.Fresh && b.slurm.JobsReadAt.Before(b.slurm.NodesReadAt) &&
 		b.now.Before(b.slurm.JobsReadAt.Add(unlistedPatience)) &&
@@ -220,8 +218,8 @@ func (b *planRun) hasUnlistedWork() bool {
 		})
 }
 
-// chooseMisplaced chooses the workers on Kubernetes nodes that should have none, and all but the
-// oldest on nodes with several. Workers of the other scaling mode are updated instead.
+// chooseMisplaced chooses the workers on Kubernetes nodes that should have none. On nodes with several workers it chooses all except
+// the oldest. Workers of the other scaling mode are updated instead.
 func (b *planRun) chooseMisplaced() {
 	wanted := map[string]bool{}
 	for _, n := range b.desired.KubeNodes {
@@ -276,10 +274,9 @@ func (b *planRun) isAvailable(w *Worker) bool {
 	return !b.now.Before(since)
 }
 
-// chooseUpdates chooses the workers to replace now. The disruption budget, which all causes share,
-// bounds how many are chosen at a time, whatever a reading shows of the others. An update takes
-// further workers out of service only while the budget covers them and those already out of
-// service.
+// chooseUpdates chooses the workers to replace now. The disruption budget, which all causes share, limits how many are chosen at a
+// time, whatever a reading shows of the others. An update takes more workers out of service only while the budget covers them and the
+// ones already out of service.
 func (b *planRun) chooseUpdates() {
 	var c updateCandidates
 	var outdated []*Worker
@@ -341,7 +338,7 @@ func (c *updateCandidates) add(w *Worker, up bool) {
 	}
 }
 
-// limitUpdates undoes choices above the budget, and chooses more workers as far as it allows.
+// limitUpdates undoes choices above the budget, or chooses more workers up to the budget.
 func (b *planRun) limitUpdates(c *updateCandidates) {
 	for _, w := range c.unstarted {
 		b.causes[w.Pod] = v1beta1.DrainCauseUpdate

@@ -115,8 +115,9 @@ func (b *planRun) keepRecord(name, reason string) {
 	b.actions.KeptRecords[name] = reason
 }
 
-// keepsRecord returns why a record must stay. Without it slurmctld ends the jobs that name the node at the next
-// reconfigure or start, deletes reservations, and does not start with partitions that name it.
+// keepsRecord returns why a record must stay, or an empty string. Without it slurmctld ends the jobs that name the
+// node at the next reconfigure or start, deletes reservations, and does not start with partitions that name the
+// node.
 func keepsRecord(s *SlurmReading, slurmNode string) string {
 	if s.ReferencesProblem != "" {
 		return "it is not known which jobs name it: " + s.ReferencesProblem

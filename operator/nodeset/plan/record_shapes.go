@@ -17,9 +17,8 @@ const recordsRecreated = 10
 // recreatePause is the pause before the next records are created again.
 const recreatePause = time.Second
 
-// acceptsWorker reports whether Slurm accepts a worker of the NodeSet's shape on a record. It accepts a slurmd that
-// reports more than the record has; jobs then get what the record has.
-// A worker that takes over a record whose GRES slurmctld lost has none.
+// acceptsWorker reports whether Slurm accepts a worker of the NodeSet's shape on a record. It accepts a slurmd that reports more than
+// the record has; jobs then get the record's resources. If slurmctld lost the GRES of a record, a worker that takes it over has none.
 func acceptsWorker(r Record) bool { return !r.ExceedsShape && !r.InvalidRegistration && !r.LostGRES }
 
 // hasOldShape reports whether a record must be created again before a worker of the newest revision gets it. Ordinals
@@ -32,7 +31,7 @@ func (b *planRun) hasOldShape(name string) bool {
 // keepsOldRevision reports whether the ordinal of a name keeps an old revision.
 func (b *planRun) keepsOldRevision(name string) bool { return b.keptRevision(name) != "" }
 
-// keptRevision returns the old revision that the ordinal of a name keeps, empty for none.
+// keptRevision returns the old revision that the ordinal of a name keeps, or an empty string.
 func (b *planRun) keptRevision(name string) string { return b.keptByName[name] }
 
 // awaitsNewShape reports whether no worker may be created with a name before its record is created again. A worker

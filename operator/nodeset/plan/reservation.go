@@ -24,8 +24,8 @@ type Reservations struct {
 	ReadAt, WrittenAt time.Time
 }
 
-// ReservationChange changes the reservation of a scheduled update: Set creates or changes it, Delete names the one to delete. At
-// most one of them is set.
+// ReservationChange changes the reservation of a scheduled update: Set creates or changes it, Delete is the name of a reservation
+// to delete. At most one of them is set.
 type ReservationChange struct {
 	Set    *slurm.ReservationRequest
 	Delete string
@@ -115,9 +115,9 @@ func (s *SlurmReading) isOfOthers(r *slurm.Reservation) bool {
 	})
 }
 
-// desiredReservation returns the reservation that a scheduled update needs, nil for none: from when
-// workers are known to need an update until the end of its window. A node leaves it with its outdated worker, since a record in a
-// reservation that has begun cannot be created again with another shape.
+// desiredReservation returns the reservation that a scheduled update needs, or nil. It lasts from when workers are known to need
+// an update until the end of its window. A node leaves it with its outdated worker, since a record in a reservation that has
+// begun cannot be recreated with another shape.
 func desiredReservation(now time.Time, desired *Desired, observed *Observation, name string,
 	toUpdate []string) *slurm.ReservationRequest {
 	u := desired.ScheduledUpdate
@@ -154,9 +154,9 @@ const (
 	deleteReservation
 )
 
-// reservationStepOf returns how to change the existing reservation, nil for none, to the wanted
-// one, nil for none. Slurm does not move the start of a reservation that has begun: it is deleted,
-// and created again once it is gone. A reservation whose update is still under way stays.
+// reservationStepOf returns the change from the existing reservation to the wanted one; either may be nil. Slurm does not move
+// the start of a reservation that has begun: it is deleted, and recreated once it is gone. A reservation whose update is still in
+// progress stays.
 func reservationStepOf(now time.Time, have *slurm.Reservation, want *slurm.ReservationRequest,
 	underWay bool) reservationStep {
 	switch {

@@ -159,7 +159,7 @@ func parseOrdinals(text string, end int) []int {
 	return out
 }
 
-// formatOrdinals formats AnnotationOrdinals; empty for none.
+// formatOrdinals formats AnnotationOrdinals; it is empty without ordinals.
 func formatOrdinals(ordinals []int) string {
 	ordinals = slices.Sorted(slices.Values(ordinals))
 	var parts []string

@@ -32,8 +32,8 @@ type Rules struct {
 	FilterReading func(*Desired, []Worker, SlurmReading) SlurmReading
 	// IsTaken reports whether a slurmd may still run with the name of a Slurm node that has no pod.
 	IsTaken func(s *SlurmReading, name string) bool
-	// OwnedByOther returns the owner of a Slurm node that is not the NodeSet's, empty for none. A worker with its name
-	// is deleted before slurmd runs in it.
+	// OwnedByOther returns the other owner of a Slurm node, or an empty string. A worker with its name is deleted before
+	// slurmd runs in it.
 	OwnedByOther func(s *SlurmReading, slurmNode string) string
 	// ReservedFor returns the owner of a name that no worker gets, or an empty string.
 	ReservedFor func(desired *Desired, slurmNode string) string

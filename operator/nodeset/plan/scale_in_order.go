@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What the removal of a worker loses, least first.
+// The loss when a worker is removed, smallest first.
 const (
 	rankUnscheduled = iota
 	rankNotRunning
@@ -34,9 +34,9 @@ func (s *SlurmReading) rankOf(w *Worker) int {
 	return rankIdle
 }
 
-// compare orders workers by removal: the one to remove first is less. It compares what would be
-// lost, whether the worker already drains, the deletion cost, how long it has been idle or when its
-// work ends, and the ordinal, highest first.
+// compare orders workers by removal: the one to remove first is less. It compares the loss, whether the
+// worker already drains, the deletion cost, how long it has been idle or when its work ends, and the ordinal,
+// highest first.
 func (s *SlurmReading) compare(a, b *Worker) int {
 	ra, rb := s.rankOf(a), s.rankOf(b)
 	return cmp.Or(
@@ -49,7 +49,7 @@ func (s *SlurmReading) compare(a, b *Worker) int {
 	)
 }
 
-// drainRank returns 0 for a worker that already drains, for whatever reason, else 1.
+// drainRank returns 0 for a worker that already drains, for any reason, else 1.
 func (s *SlurmReading) drainRank(w *Worker) int {
 	if w.DrainMark.Cause != "" || w.CordonReason != "" || s.Records[w.SlurmName].Drain {
 		return 0

@@ -8,9 +8,9 @@ func (r Record) HasFault() bool {
 	return r.Fault != "" && !r.DownByOthers && !r.Future && (r.Drain || r.Down)
 }
 
-// settleFault ends a fault whose worker is gone. As for our own drains, readings must show that the
-// node has no job and accepts none. A record that something names becomes FUTURE. It reports whether a step
-// was added.
+// settleFault ends a fault whose worker is gone. As for our own drains, readings must show that the node has
+// no job and accepts none. If something names a record, the record becomes FUTURE. settleFault reports
+// whether it added a step.
 func (b *planRun) settleFault(r Record, wanted bool) bool {
 	if !b.rules.HasFault(r) || r.Busy || b.slurm.Work[r.Name].Jobs > 0 ||
 		!r.Rebooting && (!r.Drain || !b.slurm.isDrained(r.Name)) {

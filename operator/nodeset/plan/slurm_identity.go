@@ -78,8 +78,7 @@ func clusterMismatch(desired *Desired, workers []Worker, s *SlurmReading) string
 	return ""
 }
 
-// SlurmClusterChange is a change to what the NodeSet records of the Slurm cluster that its workers
-// joined. The zero value is none.
+// SlurmClusterChange is a change to the NodeSet's record of the Slurm cluster that its workers joined. The zero value changes nothing.
 type SlurmClusterChange struct {
 	// Write records Name, Slurm's own name of the cluster; an empty one removes the record.
 	Write bool

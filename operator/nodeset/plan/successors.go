@@ -15,9 +15,9 @@ import (
 type spareNames struct {
 	// count is how many workers may be updated whose own names do not suffice. Missing workers come first.
 	count int
-	// released are the names of ordinals that become free with the worker that has the name.
+	// released are the names of ordinals that become free when their worker is removed.
 	released map[string]bool
-	// problem is why no worker gets one of the names, empty if others have none.
+	// problem is the reason why no worker gets one of the names; empty if others have none of them.
 	problem string
 }
 
@@ -94,11 +94,12 @@ const (
 	nameBecomesFree nameFuture = iota
 	// nameStays: its worker, or one for whose name that waits, cannot leave it.
 	nameStays
-	// nameWaitsForItself: its worker waits for the name of the outdated worker, directly or through others. One of them must go first.
+	// nameWaitsForItself: its worker waits for the name of the outdated worker, directly or through others. One of them must leave its
+	// name first.
 	nameWaitsForItself
 )
 
-// futureOf returns what becomes of the name that the successor of a worker needs.
+// futureOf returns the future of the name that the successor of a worker needs.
 func (b *planRun) futureOf(name string, w *Worker) nameFuture {
 	for range b.active {
 		holder := b.holders[name]
@@ -124,7 +125,7 @@ func (b *planRun) futureOf(name string, w *Worker) nameFuture {
 		}
 		name = next
 	}
-	return nameBecomesFree // others wait for each other, and one of them goes first
+	return nameBecomesFree // others wait for each other, and one of them leaves first
 }
 
 // isKept reports whether a worker has a name and should keep it.
@@ -173,15 +174,15 @@ func (b *planRun) isTakenName(name string) bool {
 	return taken
 }
 
-// successorsEnd returns the first ordinal that no successor gets, whatever names cannot be used: when all outdated workers are gone,
-// there are only the others.
+// successorsEnd returns the first ordinal that no successor gets, for any unusable names: when all outdated workers are gone, only the
+// others have names.
 func (b *planRun) successorsEnd() int {
 	others := len(b.active) + len(b.ownedByOthers) - b.actions.Leaving - b.actions.Outdated
 	return b.desired.OrdinalsEnd(others, b.desired.WorkerCount())
 }
 
-// findSpareNames determines the names that successors may get. Pods that are being deleted or have ended, and displaced ones,
-// need them as well.
+// findSpareNames determines the names that successors may get. Pods that are being deleted, have ended or are displaced need names
+// too.
 func (b *planRun) findSpareNames() *spareNames {
 	if b.spare != nil { // the same for all workers
 		return b.spare

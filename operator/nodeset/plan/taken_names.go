@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// A slurmd may outlive its pod: after "kubectl delete pod --force" while the kubelet is away, after the
-// deletion of the Kubernetes node, and after the out-of-service taint. A second slurmd of its name takes
-// over the Slurm node, and slurmctld ends the jobs of the first. So the name of a Slurm node without a
-// pod is taken until readings show that it has no work and gets none.
+// A slurmd may outlive its pod: after "kubectl delete pod --force" while the kubelet is away, after the deletion of the
+// Kubernetes node, and after the out-of-service taint. A second slurmd with its name takes over the Slurm node, and
+// slurmctld ends the jobs of the first. So the name of a Slurm node without a pod is taken until readings show that it
+// has no work and gets none.
 
 // IsTaken reports whether a slurmd may still run with the name of a Slurm node that has no pod.
 func IsTaken(s *SlurmReading, name string) bool { return isTaken(s, name) }
@@ -56,7 +56,7 @@ func (b *planRun) findTakenNames() {
 }
 
 // awaitsJobs reports whether only a list of jobs from after its drain is missing to free the name of a Slurm node without
-// a pod. An operator that has just started has none. If the list does not arrive for long, the name is taken.
+// a pod. An operator that has just started has no such list. If the list does not arrive for long, the name is taken.
 func (b *planRun) awaitsJobs(name string) bool {
 	record, known := b.slurm.Records[name]
 	since, drained := b.slurm.DrainedSince[name]
@@ -64,8 +64,8 @@ func (b *planRun) awaitsJobs(name string) bool {
 		!b.isOwnerUnknown(name) && b.rules.IsTaken(b.slurm, name) && b.now.Before(since.Add(b.rules.Config.PodGoneWithin))
 }
 
-// awaitsReading reports whether the pod of a Slurm node disappeared after Slurm was last read, so that
-// it is not known yet whether its name is taken. A node that was drained without work has none now.
+// awaitsReading reports whether the pod of a Slurm node disappeared after the last reading of Slurm, so that it is
+// unknown whether its name is taken. A node that was drained without work still has none.
 func (b *planRun) awaitsReading(name string) bool {
 	gone, ok := b.observed.GoneSince[name]
 	if !ok || b.usedSlurmNames[name] || !b.slurm.NodesReadAt.Before(gone) && !b.slurm.JobsReadAt.Before(gone) {

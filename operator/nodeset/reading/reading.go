@@ -1,5 +1,5 @@
-// Package reading decides what a reading of Slurm says about one NodeSet, and whether it is fresh enough to
-// act on.
+// Package reading extracts from a reading of Slurm the part about one NodeSet, and decides whether it is fresh
+// enough to act on.
 package reading
 
 import (
@@ -36,7 +36,7 @@ type SlurmCluster interface {
 	UpdateNode(ctx context.Context, name string, update slurmclient.NodeUpdate) error
 	SetReservation(ctx context.Context, r slurm.ReservationRequest) error
 	DeleteReservation(ctx context.Context, name string) error
-	// ReadReferences reads nodes, and what names and needs them, again.
+	// ReadReferences reads the nodes, and the objects that name and need them, again.
 	ReadReferences(ctx context.Context) (*slurmclients.Reading, error)
 	// RequestRefresh requests a reading before the end of the poll interval. It does not block.
 	RequestRefresh()

@@ -70,8 +70,8 @@ func (in Input) defaultTemplate(user userParts) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{Spec: spec}
 }
 
-// hasAgent reports whether slurm-agent runs beside slurmd. It finds slurmd among the processes of the pod, and has
-// a port.
+// hasAgent reports whether slurm-agent runs beside slurmd. The agent finds slurmd among the processes of the pod,
+// and has a port.
 func (in Input) hasAgent(user userParts) bool {
 	return in.AgentImage != "" && !user.pod.HostPID && !user.pod.HostNetwork
 }

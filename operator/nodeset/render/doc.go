@@ -5,10 +5,9 @@
 //
 // # Precedence
 //
-// The pod of a worker is built in layers: our defaults, then spec.template, then spec.slurmd and
-// spec.logfile over their containers. The layers are combined by strategic merge of the JSON as the
-// user wrote it, so false, 0 and "" override our defaults, and null removes one. In addition to the
-// strategic merge:
+// The pod of a worker is rendered in layers: our defaults, then spec.template, then spec.slurmd and
+// spec.logfile over their containers. The layers are combined by strategic merge of the user's original JSON,
+// so false, 0 and "" override our defaults, and null removes one. In addition to the strategic merge:
 //
 //   - Where Kubernetes allows one of several alternatives (the handler of a probe or hook, the
 //     source of a volume or variable), the user's replaces ours.

@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// WithImage returns the input with another image of slurmd, in all places where the NodeSet names the present one. If it
-// names none, the default is replaced, so that the revision stays the same.
+// WithImage returns the input with another image of slurmd, wherever the NodeSet names the present one. If the NodeSet
+// names no image, the default is replaced, so that the revision stays the same.
 func (in Input) WithImage(present, image string) (Input, error) {
 	out := in
 	out.NodeSet = in.NodeSet.DeepCopy()

@@ -31,7 +31,7 @@ type Input struct {
 	// AgentImage is the image of slurm-agent, which gives slurmd its keys. If it is empty, workers have no agent, and changed keys
 	// replace them.
 	AgentImage string
-	// Image is the image of the slurmd container if the NodeSet names none.
+	// Image is the image of the slurmd container if the NodeSet sets no image.
 	Image string
 	// ClusterDomain is Kubernetes' DNS domain; empty is "cluster.local".
 	ClusterDomain string
@@ -56,7 +56,7 @@ type Identity struct {
 	Revision string
 }
 
-// ID returns what the names of the worker are made of.
+// ID returns the input for the names of the worker.
 func (id Identity) ID() names.WorkerID {
 	return names.WorkerID{Ordinal: id.Ordinal, KubeNode: id.KubeNode, Hostname: id.Facts.Hostname}
 }
@@ -72,7 +72,7 @@ type KubeNodeFacts struct {
 	Features string
 }
 
-// FactsOf reads the annotations of a Kubernetes node. Of topology and features it leaves out what IgnoredFacts reports.
+// FactsOf reads the annotations of a Kubernetes node. It leaves out topology and features that IgnoredFacts reports.
 func FactsOf(annotations map[string]string) KubeNodeFacts {
 	out := KubeNodeFacts{Hostname: annotations[v1beta1.AnnotationHostnameOverride]}
 	if topology := strings.TrimSpace(annotations[v1beta1.AnnotationTopology]); isOneWord(topology) {
@@ -83,8 +83,8 @@ func FactsOf(annotations map[string]string) KubeNodeFacts {
 	return out
 }
 
-// IgnoredFacts returns the annotations of a Kubernetes node that are ignored, at least in part, because they would be more than one option
-// of slurmd's --conf.
+// IgnoredFacts returns the annotations of a Kubernetes node that are at least partly ignored, because they would be more than one
+// option of slurmd's --conf.
 func IgnoredFacts(annotations map[string]string) []string {
 	var out []string
 	if !isOneWord(strings.TrimSpace(annotations[v1beta1.AnnotationTopology])) {

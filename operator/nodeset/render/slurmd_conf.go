@@ -25,9 +25,9 @@ func Conf(in Input, facts KubeNodeFacts) string {
 
 // options returns the options of extraConf with the features and the worker's limits.
 //
-// Limits become CPUs and RealMemory, not CoreSpecCount and MemSpecLimit: when a record is created
-// it is not known what the Kubernetes node has beyond them, and a worker whose CoreSpecCount
-// differs from the record's becomes INVALID ("CoreSpec differ").
+// Limits become CPUs and RealMemory, not CoreSpecCount and MemSpecLimit: at the creation of a record the
+// other resources of the Kubernetes node are unknown, and a worker whose CoreSpecCount differs from the
+// record's becomes INVALID ("CoreSpec differ").
 func (in Input) options(kubeFeatures string) slurmconf.Options {
 	o := slurmconf.ParseOptions(in.NodeSet.Spec.ExtraConf)
 	setFeatures(&o, in.NodeSet.Name, kubeFeatures)

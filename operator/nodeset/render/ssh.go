@@ -69,7 +69,7 @@ func (in Input) addSSH(spec *corev1.PodSpec, user userParts) {
 	}
 	sssd := sshd.SSSDContainer([]string{"sh", "-c", sshd.SSSDScript},
 		corev1.VolumeMount{Name: volumeSSSDTmp, MountPath: "/tmp"})
-	// Equal, so that a pod whose slurmd has equal ones keeps its quality of service.
+	// Equal values, so that a pod whose slurmd has equal values keeps its quality of service.
 	some := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"),
 		corev1.ResourceMemory: resource.MustParse("256Mi")}
 	sssd.Resources = corev1.ResourceRequirements{Requests: some, Limits: some}

@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/observed"
 )
 
-// formatKeptRecords describes the records that stay although the NodeSet does not want them, empty for none. The text
-// of a NodeSet that is being deleted includes the ways out.
+// formatKeptRecords describes the records that stay although the NodeSet does not want them; it is empty without any.
+// The text of a NodeSet that is being deleted includes the ways out.
 func formatKeptRecords(s *Observation, kept map[string]string) string {
 	if len(kept) == 0 {
 		return ""

@@ -1,4 +1,4 @@
-// Package status computes the status of a NodeSet from what was observed of it. It is pure.
+// Package status computes the status of a NodeSet from an observation. It is pure.
 package status
 
 import (
@@ -34,7 +34,7 @@ type Observation struct {
 	Problem            Problem
 	// Waiting is why no worker is created for now, empty for no reason that users must know.
 	Waiting Problem
-	// Revision is the hash of the newest revision; it means nothing while there is a problem.
+	// Revision is the hash of the newest revision. It is meaningless while a problem exists.
 	Revision string
 	Desired  plan.Desired
 	// RequestedMax is the requested maximum of workers, which Desired.MaxWorkers may not reach.
@@ -58,8 +58,7 @@ type Observation struct {
 // sorted.
 type AvoidingWorkers struct{ Pods, KubeNodes []string }
 
-// Of computes the status of a NodeSet. Conditions of other controllers, and the transition
-// times of unchanged ones, stay.
+// Of computes the status of a NodeSet. Conditions of other controllers, and the transition times of unchanged conditions, stay.
 func Of(now time.Time, s *Observation, actions *plan.Actions) v1beta1.NodeSetStatus {
 	out := *s.NodeSet.Status.DeepCopy()
 	out.ObservedGeneration = s.NodeSet.Generation
@@ -216,7 +215,7 @@ func drainingCondition(s *Observation, actions *plan.Actions) metav1.Condition {
 	return newCondition(v1beta1.ConditionDraining, metav1.ConditionTrue, reason, "%s", text)
 }
 
-// formatRefusals lists the records that could not be deleted, empty for none.
+// formatRefusals lists the records that could not be deleted, or returns an empty string.
 func formatRefusals(s *Observation) string {
 	var names []string
 	for name := range s.RefusedDeletions {

@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/desired"
 )
 
-// submittableCondition is empty where it does not apply.
+// submittableCondition returns the condition, or an empty one where it does not apply.
 func submittableCondition(s *Observation) metav1.Condition {
 	say := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
 		return newCondition(v1beta1.ConditionSubmittable, status, reason, format, args...)

@@ -13,7 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/hostlist"
 )
 
-// formatTakenNames names the Slurm nodes that may still run without a pod, and the way out; empty for none.
+// formatTakenNames names the Slurm nodes that may still run without a pod, and the way out, or returns an empty
+// string.
 func formatTakenNames(taken []string) string {
 	if len(taken) == 0 {
 		return ""
@@ -23,8 +24,8 @@ func formatTakenNames(taken []string) string {
 		names, names, v1beta1.DrainReasonPrefix)
 }
 
-// formatNamesakes names the Kubernetes nodes without a worker whose Slurm node name belongs to another
-// one, and the way out; empty for none.
+// formatNamesakes names the Kubernetes nodes without a worker whose Slurm node name belongs to another one, and
+// the way out, or returns an empty string.
 func formatNamesakes(namesakes []plan.Namesake) string {
 	if len(namesakes) == 0 {
 		return ""
@@ -38,7 +39,8 @@ func formatNamesakes(namesakes []plan.Namesake) string {
 	return text
 }
 
-// formatInvalidNames names the Kubernetes nodes without a worker whose Slurm node name is invalid; empty for none.
+// formatInvalidNames names the Kubernetes nodes without a worker whose Slurm node name is invalid, or returns an
+// empty string.
 func formatInvalidNames(kubeNodes []string) string {
 	switch len(kubeNodes) {
 	case 0:
@@ -50,7 +52,7 @@ func formatInvalidNames(kubeNodes []string) string {
 		observed.CleanReason(strings.Join(kubeNodes, ", ")), v1beta1.AnnotationHostnameOverride)
 }
 
-// formatKeptNames names a worker that has the name of another ordinal; empty for none.
+// formatKeptNames names a worker that has the name of another ordinal, or returns an empty string.
 func formatKeptNames(kept []plan.KeptName) string {
 	if len(kept) == 0 {
 		return ""
@@ -76,7 +78,8 @@ func formatEndedPins(s *Observation) string {
 	return text
 }
 
-// formatPinned names a worker that waits for the only Kubernetes node on which it may run; empty for none.
+// formatPinned names a worker that waits for the only Kubernetes node where it may run, or returns an empty
+// string.
 func formatPinned(workers []plan.Worker) string {
 	var pinned []plan.Worker
 	for _, w := range workers {
@@ -96,7 +99,8 @@ func formatPinned(workers []plan.Worker) string {
 	return text
 }
 
-// formatAvoided names a worker that may wait because Kubernetes nodes have names of others; empty for none.
+// formatAvoided names a worker that may wait because Kubernetes nodes have names of others, or returns an empty
+// string.
 func formatAvoided(a AvoidingWorkers) string {
 	if len(a.Pods) == 0 {
 		return ""
@@ -123,7 +127,7 @@ func formatIgnoredFacts(s *Observation) string {
 	return text
 }
 
-// formatExcess reports that spec.replicas exceeds what Slurm supports; empty if it does not.
+// formatExcess reports that spec.replicas exceeds what Slurm supports, or returns an empty string.
 func formatExcess(s *Observation) string {
 	if n := scaling.SpecReplicas(s.NodeSet); n > scaling.MaxNodes && !s.Desired.PerKubeNode {
 		return fmt.Sprintf("; spec.replicas is %d, but a Slurm cluster has at most %d nodes", n, scaling.MaxNodes)
@@ -131,8 +135,8 @@ func formatExcess(s *Observation) string {
 	return ""
 }
 
-// formatReserved names the workers that are not created because slurm.conf gives their names to something else;
-// empty for none.
+// formatReserved names the workers that are not created because slurm.conf gives their names to other objects, or
+// returns an empty string.
 func formatReserved(reserved []string, owners map[string]string) string {
 	if len(reserved) == 0 {
 		return ""

@@ -17,7 +17,7 @@ type Input struct {
 	Includes map[string]string
 	// Accounting is the address of slurmdbd. An empty host means no accounting.
 	Accounting refs.Address
-	// Image is the image of slurmrestd if the RestApi names none.
+	// Image is the image of slurmrestd if the RestApi sets no image.
 	Image string
 	// AgentImage is the image of slurm-agent, which ends TLS. It is needed only for a RestApi with TLS.
 	AgentImage string

@@ -33,8 +33,8 @@ const nobody = 65534
 // drainSeconds is how long a pod that is being replaced still answers, until no client is sent to it.
 const drainSeconds = 5
 
-// Objects returns all objects of a RestApi, those first that the others refer to. If one cannot be
-// built, none is returned. The error names the faulty field.
+// Objects returns all objects of a RestApi, referenced ones first. If one cannot be rendered, none is returned.
+// The error names the faulty field.
 func Objects(in Input) ([]podspec.KubeObject, error) {
 	config, err := newConfigMap(in)
 	if err != nil {

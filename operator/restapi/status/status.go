@@ -33,7 +33,7 @@ func Of(now time.Time, r *v1beta1.RestApi, deployment *appsv1.Deployment, report
 	return out
 }
 
-// SetAddress sets where clients find a RestApi whose objects are as they should be. certificateEnd is nil without TLS.
+// SetAddress sets the address of a RestApi whose objects are applied. certificateEnd is nil without TLS.
 func SetAddress(s *v1beta1.RestApiStatus, r *v1beta1.RestApi, certificateEnd *metav1.Time) {
 	s.URL, s.CertificateExpiry = refs.RestAPIURL(r), certificateEnd
 }

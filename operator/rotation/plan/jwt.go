@@ -8,14 +8,14 @@ import (
 
 // JWTKeys are the keys of auth/jwt by their ids, and their uses. The zero value stands for the user's key.
 //
-// slurmctld and slurmdbd take one key for HS256 at a time, and a key set for RS256 beside it (docs/development/slurm.md,
-// "Several keys of auth/jwt"). So tokens are signed with a key for RS256, the bridge, while the key for HS256 changes.
+// slurmctld and slurmdbd take one HS256 key at a time, and a key set for RS256 beside it (docs/development/slurm.md,
+// "Several keys of auth/jwt"). So an RS256 key, the bridge, signs tokens while the HS256 key changes.
 type JWTKeys struct {
 	// HS256 is the key for HS256 that daemons have. It is empty for the user's.
 	HS256 string `json:"hs256,omitempty"`
 	// Next is the key that takes its place, until it does.
 	Next string `json:"next,omitempty"`
-	// Bridge is the key for RS256 that daemons have beside it.
+	// Bridge is the daemons' RS256 key beside it.
 	Bridge string `json:"bridge,omitempty"`
 	// SignsBridge is true if tokens are signed with the bridge.
 	SignsBridge bool `json:"signsBridge,omitempty"`
@@ -23,7 +23,7 @@ type JWTKeys struct {
 	SignedSince time.Time `json:"signedSince,omitzero"`
 }
 
-// Loaded returns the keys that a daemon has, as its agent says it: the ids of the key for HS256 and of the bridge.
+// Loaded returns the keys of a daemon, as its agent reports them: the ids of the HS256 key and of the bridge.
 func (k JWTKeys) Loaded() string {
 	switch {
 	case k.HS256 == "":
@@ -92,7 +92,7 @@ type JWTStep struct {
 	Phase Phase
 	// Write are the keys to write, or nil.
 	Write *JWTKeys
-	// Waiting names the pods and Tokens that are waited for, Problems says more of those that have one.
+	// Waiting names the pods and Tokens that the step waits for. Problems has the details of the ones with a problem.
 	Waiting  []string
 	Problems map[string]string
 	// Until is when the wait for the users of tokens ends. It is zero if the step does not wait only for time.
@@ -172,7 +172,7 @@ func (in JWTInput) awaitTokens(step *JWTStep) bool {
 	return in.Now.Before(step.Until)
 }
 
-// followingKeys returns the keys that follow the written ones when nothing is waited for, or nil if none do.
+// followingKeys returns the keys that follow the written ones once the step waits for nothing, or nil.
 func (in JWTInput) followingKeys() *JWTKeys {
 	next := in.Written
 	next.SignedSince = time.Time{}

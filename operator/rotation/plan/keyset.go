@@ -32,7 +32,7 @@ func NewKeySet(signs string, ids ...string) (KeySet, error) {
 	return KeySet{ids: slices.Clone(ids), signs: signs}, nil
 }
 
-// ParseKeySet parses what String returns.
+// ParseKeySet parses the result of String.
 func ParseKeySet(text string) (KeySet, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -76,7 +76,7 @@ func (s KeySet) Equal(other KeySet) bool {
 // IsPlain reports whether the set is a slurm.key.
 func (s KeySet) IsPlain() bool { return len(s.ids) == 0 }
 
-// IDs returns the ids of the keys, the oldest first. A slurm.key has none.
+// IDs returns the ids of the keys, the oldest first. A slurm.key has no ids.
 func (s KeySet) IDs() []string { return slices.Clone(s.ids) }
 
 // Default returns the id of the key that signs.

@@ -11,7 +11,7 @@ type Phase string
 
 // Phases, in their order.
 const (
-	// NotBegun is while a rotation is asked for and it is not known that all daemons have the present key.
+	// NotBegun is while a rotation is requested, and not all daemons are known to have the present key.
 	NotBegun Phase = v1beta1.ReasonWaitingForDaemons
 	// Distributing is while daemons learn the new key, which signs nothing yet.
 	Distributing Phase = v1beta1.ReasonDistributingKey
@@ -59,7 +59,7 @@ type Outside struct {
 	Confirmed string
 }
 
-// mayMissKeys reports whether a host outside may not have the written key set.
+// mayMissKeys reports whether a host outside may lack the written key set.
 func (o Outside) mayMissKeys(written KeySet) bool {
 	return (len(o.Signs) > 0 || o.Unknown != "") && o.Confirmed != Confirmation(written)
 }
@@ -77,7 +77,7 @@ func Confirmation(s KeySet) string {
 }
 
 // MustSeeOutside reports whether the next step depends on the hosts outside: all members have the written key set, and the
-// next one refuses whoever does not have it.
+// next one refuses hosts without it.
 func MustSeeOutside(in Input) bool { return len(in.Written.ids) == 2 && len(waitingMembers(in)) == 0 }
 
 // Step is the next step.
@@ -113,7 +113,7 @@ func Next(in Input) Step {
 		return step
 	}
 	step.Write, step.Phase = next, phaseOf(*next)
-	// Whoever is a member has the set before.
+	// Every member has the set before.
 	step.Waiting = slices.Clone(in.Members)
 	return step
 }
@@ -140,7 +140,7 @@ func phaseOf(written KeySet) Phase {
 	return Switching
 }
 
-// followingSet returns the key set that follows the written one, which all members use, or nil if none does.
+// followingSet returns the key set that follows the written one, which all members use, or nil.
 func followingSet(in Input) *KeySet {
 	ids := in.Written.ids
 	switch {
