@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestStatusReaderFollowsNoRedirect: whoever runs the pod would choose what the operator reads.
+// TestStatusReaderFollowsNoRedirect: otherwise the owner of a pod could choose what the operator reads.
 func TestStatusReaderFollowsNoRedirect(t *testing.T) {
 	asked := false
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -139,7 +139,7 @@ func TestASlurmctldThatStartsIsWaitedFor(t *testing.T) {
 	e.check("A", "", "TreeWidth=1")
 }
 
-// TestTheFirstStartFails: there is nothing to go back to, and the next change is applied.
+// TestTheFirstStartFails: no earlier files exist, and the next change is applied.
 func TestTheFirstStartFails(t *testing.T) {
 	e := newEnv(t)
 	e.confirmed = errors.New("it does not run")

@@ -214,8 +214,8 @@ func TestTheHookEndsWhenTheReleaseIsBack(t *testing.T) {
 	}
 }
 
-// TestTheHookSparesWhatIsNewerThanItsJob: the Job of a removal that was given up runs late, beside a release that was installed again and
-// whose records have other numbers, or are elsewhere.
+// TestTheHookSparesWhatIsNewerThanItsJob: the Job of an abandoned removal runs late. The release was installed again, and its records
+// have other numbers, or are elsewhere.
 func TestTheHookSparesWhatIsNewerThanItsJob(t *testing.T) {
 	begin := time.Now().Add(-time.Hour)
 	for name, tc := range map[string]struct {

@@ -77,8 +77,8 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-// TestAssignKeepsWhatItListed assigns names again and again while NodeSets come, go and get other maxima: none
-// that was listed is left out, at most the newcomers are.
+// TestAssignKeepsWhatItListed assigns names repeatedly while NodeSets are added, deleted and get other maxima.
+// Only new NodeSets may be left out, never a listed one.
 func TestAssignKeepsWhatItListed(t *testing.T) {
 	random := rand.New(rand.NewPCG(33, 8)) //nolint:gosec // no secret
 	choices := []string{"gpu", "gpu-0", "gpu-0-1", "gpu-1", "cpu"}

@@ -36,8 +36,8 @@ func (e *env) rotateOnce() {
 	e.check(v1beta1.ReasonRotated, "", "new*")
 }
 
-// TestADeletedKeySet: no rotation begins with the retired key, and the condition names the problem until the set is back or
-// all daemons have the key of the user.
+// TestADeletedKeySet: no rotation begins with the retired key, and the condition names the problem until the set is restored or all
+// daemons have the user's key.
 func TestADeletedKeySet(t *testing.T) {
 	for name, ask := range map[string]string{"of a rotation that is asked for": "monday", "unasked": "",
 		"while another is asked for": "tuesday"} {

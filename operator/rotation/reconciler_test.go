@@ -37,7 +37,7 @@ type env struct {
 	keys map[string]string
 	// jwtKeys are the keys of auth/jwt that they have.
 	jwtKeys map[string]string
-	// faults are what agents report, and held what their revisions wait for, by the same addresses.
+	// faults are the faults that agents report, and held what their revisions wait for, by the same addresses.
 	faults map[string]string
 	held   map[string]*configagent.Held
 	// slurm is the reading of the Slurm cluster, and slurmProblem the reason for the lack of a newer one.

@@ -22,7 +22,7 @@ type breakage struct {
 	read func(*simulation, client.Object)
 	// write changes what the operator writes, or reports that it is left out.
 	write func(*simulation, *write) bool
-	// agent changes what agents say.
+	// agent changes the reports of agents.
 	agent func(*simulation, configagent.Status, error) (configagent.Status, error)
 	// settles plays each history to its rest, and otherwise none.
 	settles bool
@@ -110,7 +110,7 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 	}
 }
 
-// TestBrokenReportsAreNoticed breaks what the operator says, or when it rests.
+// TestBrokenReportsAreNoticed breaks the operator's reports, or the time when it rests.
 func TestBrokenReportsAreNoticed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		broken  breakage

@@ -150,8 +150,8 @@ func (w *simulation) writtenKeys() string {
 	return ""
 }
 
-// readAgent returns what the agent in the pod with an address says. It changes nothing, since agents are asked at the
-// same time.
+// readAgent returns the status of the agent in the pod with an address. It changes nothing, since agents are asked
+// concurrently.
 func (w *simulation) readAgent(_ context.Context, podIP string) (configagent.Status, error) {
 	for name, p := range w.pods {
 		pod := find[*corev1.Pod](w.api, name)

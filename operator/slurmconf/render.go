@@ -17,8 +17,8 @@ type assignment struct {
 	followsTheirs bool
 }
 
-// line returns the assignment as it stands in a file. It fails if Slurm could not read it, or would
-// read something else (docs/development/slurm.md, "The grammar of slurm.conf").
+// line returns the assignment as a line of a file. It returns an error if Slurm could not read it, or would read another value
+// (docs/development/slurm.md, "The grammar of slurm.conf").
 func (a assignment) line() (string, error) {
 	value, err := quoteValue(a.value)
 	if err != nil {
@@ -172,7 +172,7 @@ func renderFile(ours []assignment, user userText) (string, error) {
 	return head.String(), nil
 }
 
-// agrees reports whether our assignment of a setting's name has the same value.
+// agrees reports whether our assignment with a setting's name has the same value.
 func agrees(ours []assignment, s Setting) bool {
 	return slices.ContainsFunc(ours,
 		func(a assignment) bool { return strings.EqualFold(a.name, s.Name) && a.value == s.Value })

@@ -145,8 +145,8 @@ func cutField(line string) (field Field, rest string, ok bool) {
 	return Field{line[m[2]:m[3]], value}, line[m[1]:], true
 }
 
-// Fields returns the options of the line, the first one included, without quotes and escapes. Of an Include,
-// and of a line that Slurm refuses, it returns those before the first word that is none.
+// Fields returns the options of the line, including the first one, without quotes and escapes. Of an Include,
+// and of a line that Slurm refuses, it returns the options before the first word that is not an option.
 func (s Setting) Fields() []Field {
 	var out []Field
 	rest := removeEscapes(s.Text)
@@ -159,7 +159,7 @@ func (s Setting) Fields() []Field {
 	}
 }
 
-// IsOneOption reports whether the line has one option and nothing else.
+// IsOneOption reports whether the line consists of one option.
 func (s Setting) IsOneOption() bool {
 	_, rest, ok := cutField(removeEscapes(s.Text))
 	return ok && strings.Trim(rest, spaces) == ""
@@ -180,8 +180,8 @@ func (s Setting) key() string {
 	return key
 }
 
-// recordNames are the options, in lower case, that begin a record with a name of its own, or that
-// take effect each time they are given.
+// recordNames are the options, in lower case, that begin a record with its own name, or that take effect each
+// time they are set.
 var recordNames = map[string]bool{
 	"nodename": true, "partitionname": true, "nodeset": true, "downnodes": true, "include": true,
 	"slurmctldhost": true, "prolog": true, "epilog": true, "prologslurmctld": true, "epilogslurmctld": true,

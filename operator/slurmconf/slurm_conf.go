@@ -60,12 +60,12 @@ type SlurmConf struct {
 	// Accounting is the host of slurmdbd, and AccountingPort its port. An empty host means no accounting.
 	Accounting     string
 	AccountingPort int32
-	// UsesIPv6 makes Slurm's programs look for addresses of IPv6 too, which they do not by default (slurm.conf(5),
-	// CommunicationParameters). What the user sets counts.
+	// UsesIPv6 makes Slurm's programs also look up IPv6 addresses, which they do not do by default (slurm.conf(5),
+	// CommunicationParameters). The user's setting takes precedence.
 	UsesIPv6 bool
 	// HasMetrics makes slurmctld serve metrics. Slurm 24.11 does not know the option.
 	HasMetrics bool
-	// MaxNodeCount is how many Slurm nodes there may be, 0 for as many as slurm.conf lists.
+	// MaxNodeCount is the maximum number of Slurm nodes, or 0 for the number in slurm.conf.
 	MaxNodeCount uint64
 	// Prologs, Epilogs, ControllerPrologs and ControllerEpilogs are the names of scripts in Dir. slurmd's scripts are written
 	// without a folder, so that configless hands them out.
@@ -89,7 +89,7 @@ type NodeSet struct {
 	// HasPartition is true if the NodeSet has its own partition, with these options.
 	HasPartition     bool
 	PartitionOptions string
-	// GRES are the generic resources of its Slurm nodes, such as "gpu:h100:4"; empty for none.
+	// GRES are the generic resources of its Slurm nodes, such as "gpu:h100:4", or empty.
 	GRES string
 	// HasSSH is true if users can log in to its workers.
 	HasSSH bool

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// StoragePasswordFile is the file beside slurmdbd.conf with the password of the database. slurm-agent
-// makes a line of slurmdbd.conf of it.
+// StoragePasswordFile is the file beside slurmdbd.conf with the password of the database. slurm-agent adds it
+// as a line to slurmdbd.conf.
 const StoragePasswordFile = "storage-password"
 
 // SlurmdbdRunDir has slurmdbd's sack socket and its pid file.

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// tresPattern matches a TRES that slurmdbd makes, as a list or a weight names it. The others are built in; slurmctld ends with one of
-// another kind, and with a kind without a name (measured: docs/development/slurm.md). What a name may have is narrow, since it goes into
-// the database without a trial.
+// tresPattern matches a TRES that slurmdbd creates, as a list or a weight names it. All other TRES are built in; slurmctld ends with
+// any other kind, and with a kind without a name (measured: docs/development/slurm.md). The characters of a name are restricted, since
+// it goes into the database without a trial.
 var tresPattern = regexp.MustCompile(`(?i)\b(?:gres|license|bb|fs|ic)/[A-Za-z0-9_.:@/-]{1,200}`)
 
 // weightsPattern matches the weights of TRES in the line of a partition.
@@ -29,8 +29,8 @@ func (s Setting) ReplaceTRES(replace func(name string) string) string {
 	return s.Text
 }
 
-// gresItem matches an item of Gres: a name, perhaps a type, such as "gpu:h100:4", "gpu:4090:2" and "gpu:h100", and perhaps a count
-// (slurm.conf(5)). What follows the name is a count if it looks like one, and nothing follows it.
+// gresItem matches an item of Gres: a name with an optional type, such as "gpu:h100:4", "gpu:4090:2" and "gpu:h100", and an optional
+// count (slurm.conf(5)). The text after the name is a count if it looks like one, and nothing follows it.
 var gresItem = regexp.MustCompile(`^([A-Za-z0-9_.-]+)(?::([A-Za-z0-9_.-]+))??(?::no_consume)?(?::[0-9]+[KMGTPkmgtp]?)?$`)
 
 // sockets matches the sockets of an item of Gres, whose list has commas, too.
@@ -59,8 +59,8 @@ func lastList(settings []Setting, option string) []string {
 	return out
 }
 
-// kindsOfGRES returns the kinds of the GRES of NodeSets, as GresTypes has them, and their TRES: each kind, and each type of it. Both are
-// sorted. What cannot be read has none: slurmctld refuses it when a worker comes.
+// kindsOfGRES returns the kinds of the GRES of NodeSets, in the form of GresTypes, and their TRES: each kind, and each type of it. Both
+// are sorted. Unreadable GRES are left out: slurmctld refuses them when a worker registers.
 func kindsOfGRES(nodeSets []NodeSet) (kinds, tres []string) {
 	for _, n := range nodeSets {
 		for _, item := range SplitList(sockets.ReplaceAllString(n.GRES, "")) {
@@ -112,7 +112,7 @@ func AccountedTRES(settings []Setting) []string {
 func (c SlurmConf) gresAssignments(theirs []Setting) []assignment {
 	var out []assignment
 	var kinds, tres []string
-	if _, has := c.ExtraFiles[GresFile]; has { // otherwise slurmd finds none, and slurmctld would drain a node that has fewer than it states
+	if _, has := c.ExtraFiles[GresFile]; has { // otherwise slurmd finds no GRES, and slurmctld would drain a node with fewer GRES than it states
 		kinds, tres = kindsOfGRES(c.NodeSets)
 	}
 	given := lastList(theirs, "GresTypes")

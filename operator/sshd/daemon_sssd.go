@@ -33,10 +33,10 @@ const (
 	startFailures = 24 * 60 * 60
 )
 
-// AddDaemonSSSD adds SSSD to the pod of slurmctld or slurmrestd, whose container is the first one, so that the daemon
-// knows the users and groups of a directory. The pod depends on nothing of that: the Secret may be missing, SSSD may
-// not start, and the directory may not answer. The daemon starts ten seconds later then, and knows the users of its
-// image. A changed Secret starts only SSSD again. UseDaemonImage gives the sidecar its image.
+// AddDaemonSSSD adds SSSD to the pod of slurmctld or slurmrestd, so that the daemon knows the users and groups of a directory. The
+// daemon's container is the first one. The pod works without all of this: the Secret may be missing, SSSD may not start, and the
+// directory may not answer. The daemon then starts ten seconds later, and knows only the users of its image. A changed Secret restarts
+// only SSSD. UseDaemonImage gives the sidecar its image.
 func AddDaemonSSSD(template *corev1.PodTemplateSpec, conf corev1.SecretKeySelector) {
 	spec := &template.Spec
 	spec.InitContainers = append(spec.InitContainers, daemonSSSDContainer())
@@ -49,7 +49,7 @@ func AddDaemonSSSD(template *corev1.PodTemplateSpec, conf corev1.SecretKeySelect
 		map[string]string{v1beta1.AnnotationNSSwitch: NSSwitch})
 }
 
-// directoryMounts are what a container needs to know the users of the directory.
+// directoryMounts are the mounts that give a container the users of the directory.
 func directoryMounts() []corev1.VolumeMount {
 	return []corev1.VolumeMount{SSSFolderMount(),
 		{Name: volumeNSSwitch, MountPath: "/etc/" + nsswitchFile, SubPath: nsswitchFile, ReadOnly: true}}
@@ -71,7 +71,7 @@ func AddDirectoryToAgent(spec *corev1.PodSpec) {
 func daemonSSSDContainer() corev1.Container {
 	out := SSSDContainer([]string{"sh", "-c", daemonSSSDScript, sssdScriptOfDaemons},
 		corev1.VolumeMount{Name: volumeSSSDTmp, MountPath: "/tmp"})
-	out.SecurityContext.RunAsNonRoot = new(false) // the pod says true
+	out.SecurityContext.RunAsNonRoot = new(false) // the pod sets true
 	out.StartupProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{
 		Command: []string{"test", "-S", SSSDSocket, "-o", "-e", waitedFile}}}, PeriodSeconds: 1, TimeoutSeconds: 5,
 		FailureThreshold: startFailures}

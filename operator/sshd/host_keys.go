@@ -21,8 +21,8 @@ var hostKeyFiles = [...]string{"ssh_host_ed25519_key", "ssh_host_ecdsa_key", "ss
 // rsaBits is the size of the host key for old clients, as ssh-keygen -A makes it.
 const rsaBits = 3072
 
-// NewHostKeys returns a Secret with new host keys. It is immutable. Its metadata has no owner, so that an object
-// that is made again has the same keys and its users see no warning. The randomness is the system's.
+// NewHostKeys returns a Secret with new host keys. It is immutable. Its metadata has no owner, so that a
+// recreated object has the same keys and its users see no warning. The randomness is the system's.
 func NewHostKeys(meta metav1.ObjectMeta) (*corev1.Secret, error) {
 	out := &corev1.Secret{ObjectMeta: meta, Immutable: new(true), Data: map[string][]byte{}}
 	generate := map[string]func() (crypto.Signer, error){

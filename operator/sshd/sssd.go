@@ -54,7 +54,8 @@ func SSSFolderMount() corev1.VolumeMount {
 	return corev1.VolumeMount{Name: volumeSSS, MountPath: sssDir, ReadOnly: true}
 }
 
-// SSSMounts are what a container needs to ask SSSD: its sockets and its cache in memory. The folders must exist.
+// SSSMounts are the mounts that a container needs to use SSSD: its sockets and its cache in memory. The folders must
+// exist.
 func SSSMounts() []corev1.VolumeMount {
 	var out []corev1.VolumeMount
 	for _, folder := range []string{"mc", "pipes"} {

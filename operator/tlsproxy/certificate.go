@@ -29,7 +29,7 @@ func NewCertificate(dir string) *Certificate { return &Certificate{dir: dir} }
 // errNoCertificate is the error of handshakes before a certificate was read.
 var errNoCertificate = errors.New("no certificate has been read")
 
-// Get returns the certificate that was read last. It has the signature of tls.Config.GetCertificate.
+// Get returns the last read certificate. It has the signature of tls.Config.GetCertificate.
 func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if found := c.current.Load(); found != nil {
 		return found, nil
@@ -60,7 +60,7 @@ func (c *Certificate) Reload() (changed bool, err error) {
 	return true, nil
 }
 
-// Watch reads the files in an interval until ctx ends, and logs what changes. An error is logged once, when it has
+// Watch reads the files in an interval until ctx ends, and logs changes. An error is logged once, when it has
 // lasted for two intervals: the kubelet may replace the files between two reads.
 func (c *Certificate) Watch(ctx context.Context, interval time.Duration, log *slog.Logger) {
 	ticker := time.NewTicker(interval)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Limits bound what clients can hold.
+// Limits limit the resources that clients can hold.
 type Limits struct {
 	// Connections is the number of connections at the same time. More wait to be accepted.
 	Connections int
@@ -30,7 +30,7 @@ func DefaultLimits() Limits {
 	return Limits{Connections: 1024, Handshake: 10 * time.Second, Idle: 10 * time.Minute}
 }
 
-// Proxy ends TLS and passes what clients send to a server. All fields are required.
+// Proxy ends TLS and passes requests to a server. All fields are required.
 type Proxy struct {
 	// Socket is the path of the server's Unix socket.
 	Socket      string
@@ -143,7 +143,7 @@ func isRequest(begin []byte) bool {
 	})
 }
 
-// Handler serves /ready, which answers 200 if there is a certificate and the server accepts connections.
+// Handler serves /ready, which answers 200 if the proxy has a certificate and the server accepts connections.
 func (p *Proxy) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, r *http.Request) {

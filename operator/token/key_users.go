@@ -15,7 +15,7 @@ import (
 type keyRef struct{ field, secret string }
 
 // findKeyUser returns the field of an object in the namespace that reads a key from a Secret, such as "spec.slurmKeyRef of
-// Controller slurm", empty for none.
+// Controller slurm", or an empty string.
 func findKeyUser(ctx context.Context, reader client.Reader, namespace, secret string) (string, error) {
 	controllers, accountings, clusters := &v1beta1.ControllerList{}, &v1beta1.AccountingList{}, &v1beta1.ClusterList{}
 	tokens, restAPIs := &v1beta1.TokenList{}, &v1beta1.RestApiList{}

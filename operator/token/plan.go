@@ -14,7 +14,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/signing"
 )
 
-// Reasons of the condition Ready of Tokens, beside those that all kinds share.
+// Reasons of the condition Ready of Tokens, in addition to the reasons of all kinds.
 const (
 	// ReasonSecretNotOwned (False): the Secret exists and the Token does not own it.
 	ReasonSecretNotOwned = "SecretNotOwned"
@@ -25,7 +25,7 @@ const (
 )
 
 const (
-	// defaultLifetime applies when a Token sets none.
+	// defaultLifetime is the lifetime of a Token that sets none.
 	defaultLifetime = 15 * time.Minute
 	// clockSkew is how far in the future the issue time of a token may be, since clocks differ.
 	clockSkew = time.Minute
@@ -36,7 +36,7 @@ type observation struct {
 	token *v1beta1.Token
 	// secret is the Secret with the name of the Token's Secret, or nil.
 	secret *corev1.Secret
-	// keyUser is the field of an object in the namespace that reads a key from the Secret, empty for none.
+	// keyUser is the field of an object in the namespace that reads a key from the Secret, or empty.
 	keyUser string
 	// key signs the tokens. missingKey and invalidKey are the reasons for a missing or invalid key, in words.
 	key                    signing.Key
@@ -61,7 +61,7 @@ type actions struct {
 	secretAction secretAction
 	secret       *corev1.Secret
 	status       v1beta1.TokenStatus
-	// requeueAfter is the time until the next reconciliation without a change, 0 for none.
+	// requeueAfter is the time until the next reconciliation without a change, or 0.
 	requeueAfter time.Duration
 }
 
@@ -94,7 +94,7 @@ func specProblem(t *v1beta1.Token) string {
 	return ""
 }
 
-// planToken decides what to do. id is the id of the token if one is issued.
+// planToken decides the actions for a Token. id is the id of the token if one is issued.
 func planToken(now time.Time, id string, s observation) actions {
 	t := s.token
 	if why := specProblem(t); why != "" {
@@ -130,8 +130,8 @@ func planToken(now time.Time, id string, s observation) actions {
 	return out
 }
 
-// reservedFor returns why no token may be in the Secret although the Token owns it or it is missing, empty if one may. A
-// token that took the place of a key would sign, or encrypt, what others believe.
+// reservedFor returns why no token may be in the Secret although the Token owns it or it is missing; empty if one may.
+// If a token replaced a key, other programs would trust what it signs or encrypts.
 func (s observation) reservedFor() string {
 	name := names.TokenSecret(s.token)
 	switch {

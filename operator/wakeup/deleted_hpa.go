@@ -15,7 +15,7 @@ import (
 // An HPA may scale a NodeSet to zero and be deleted while no operator leads. Nothing in the NodeSet then
 // shows that the zero is the HPA's (zeroOriginOf). If this process has seen the HPA's report, the report
 // decides. If the zero is older than the process, and the HPA was deleted before the process started, the
-// condition WakeUp decides, which the previous leader wrote.
+// previous leader's condition WakeUp decides.
 
 // isZeroOfDeletedHPA reports whether the NodeSet has an unclaimed zero that counts as the zero of a deleted
 // HPA.
@@ -34,8 +34,8 @@ func (s observation) isZeroOfDeletedHPA() bool {
 		scaling.MinReplicas(hpa) == 0 // otherwise the deleted one could hardly scale to zero
 }
 
-// mayBeZeroOfDeletedHPA reports whether the NodeSet has an unclaimed zero whose begin neither a leader nor
-// this process has seen, while the HPA that scaled the NodeSet before was deleted unseen.
+// mayBeZeroOfDeletedHPA reports whether the NodeSet has an unclaimed zero whose beginning neither a leader
+// nor this process has seen, and the HPA that scaled the NodeSet before was deleted unseen.
 func (s observation) mayBeZeroOfDeletedHPA() bool {
 	c := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionWakeUp)
 	if c == nil || !s.hasUnclaimedZero() || s.history.hadReplicas {

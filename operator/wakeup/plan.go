@@ -27,7 +27,7 @@ type actions struct {
 	condition *wakeUpCondition
 	// idle is the idle time to keep.
 	idle idleTime
-	// requeueAfter is the time until the next reconciliation without a change; 0 for none.
+	// requeueAfter is the time until the next reconciliation without a change, or 0.
 	requeueAfter time.Duration
 }
 
@@ -48,7 +48,7 @@ func conditionUnknown(reason, format string, args ...any) *wakeUpCondition {
 // takenToZeroMessage stays the same while the NodeSet is at zero.
 const takenToZeroMessage = "it was scaled to zero after it was idle (%s); it wakes when jobs need it"
 
-// plan decides what to do with a NodeSet. It is total: every observation has actions.
+// plan decides the actions for a NodeSet. It is total: every observation has actions.
 func (c Config) plan(now time.Time, s observation) actions {
 	switch {
 	case !s.nodeSet.DeletionTimestamp.IsZero(), s.nodeSet.Spec.ScalingMode == v1beta1.ScalingModeDaemonSet:
@@ -170,7 +170,7 @@ func (c Config) planAboveZero(now time.Time, s observation, w wakeAnnotations) a
 	awake := conditionFalse(v1beta1.ReasonNotNeeded, "it has replicas")
 	if was := meta.FindStatusCondition(s.nodeSet.Status.Conditions, v1beta1.ConditionWakeUp); was != nil &&
 		(was.Reason == v1beta1.ReasonWoken || was.Reason == v1beta1.ReasonScaledUp) {
-		awake = &wakeUpCondition{was.Status, was.Reason, was.Message} // it is still what happened last
+		awake = &wakeUpCondition{was.Status, was.Reason, was.Message} // it still describes the last event
 	}
 	switch {
 	case w.zeroAfter == 0:

@@ -21,7 +21,7 @@ type Config struct {
 	// PollInterval is the pause between two readings of the demand of a NodeSet that may have to
 	// be woken or scaled to zero.
 	PollInterval time.Duration
-	// StaleAfter is the age from which demand counts as unknown.
+	// StaleAfter is the age at which demand becomes unknown.
 	StaleAfter time.Duration
 	// ScaleUpInterval is the pause between two readings for a NodeSet that must be scaled up at once.
 	ScaleUpInterval time.Duration

@@ -36,8 +36,8 @@ func (c replicaChanges) withReplicas(now time.Time, replicas int32) replicaChang
 	return c
 }
 
-// replicasBefore returns how many replicas there were a period ago, from the present ones. isKnown is false if the NodeSet
-// was not seen then.
+// replicasBefore returns the number of replicas a period ago, computed from the present number. isKnown is false if the
+// NodeSet was not seen then.
 func (c replicaChanges) replicasBefore(now time.Time, current int32, period time.Duration) (n float64, isKnown bool) {
 	n = float64(current)
 	for _, r := range c.all {

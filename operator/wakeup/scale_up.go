@@ -15,9 +15,9 @@ import (
 )
 
 // An HPA evaluates its metrics every 15 s. With the annotation v1beta1.AnnotationScaleUp "immediate", the operator reads the demand
-// each second and sets spec.replicas at once to what the HPA would set at its next evaluation. What follows are the HPA's rules
-// (kube-controller-manager, pkg/controller/podautoscaler; KEP-853 for the policies). Where they cannot be
-// followed from outside, such as with a stabilization window, everything is left to the HPA.
+// each second and sets spec.replicas at once to what the HPA would set at its next evaluation. This file has the HPA's rules
+// (kube-controller-manager, pkg/controller/podautoscaler; KEP-853 for the policies). Where they cannot be computed from outside,
+// such as with a stabilization window, the HPA decides alone.
 
 // defaultTolerance is --horizontal-pod-autoscaler-tolerance of kube-controller-manager by default.
 const defaultTolerance = 0.1
@@ -41,7 +41,7 @@ func (c Config) planScaleUp(now time.Time, s observation, otherwise actions) act
 	otherwise = c.lookSoon(explainNoScaleUp(otherwise, ""))
 	required, why := c.knownDemand(now, s.demand)
 	if why != "" {
-		return otherwise // the HPA decides what to do without demand
+		return otherwise // the HPA decides without demand
 	}
 	was := scaling.SpecReplicas(s.nodeSet)
 	n, why := nextReplicas(now, hpa, s.nodeSet, required, s.changes)
@@ -79,7 +79,7 @@ func explainNoScaleUp(a actions, why string) actions {
 	return a
 }
 
-// whyUnpredictable returns why it cannot be known from outside what an HPA of a NodeSet would do, or an empty text.
+// whyUnpredictable returns why the next decision of a NodeSet's HPA cannot be computed from outside, or an empty string.
 func whyUnpredictable(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
 	if seen := hpa.Status.ObservedGeneration; seen == nil || *seen != hpa.Generation && hpa.Generation != 0 {
 		return fmt.Sprintf("HPA %s has not been evaluated since it was changed", hpa.Name)
@@ -125,14 +125,14 @@ func toleranceOf(rules *autoscalingv2.HPAScalingRules) float64 {
 	return rules.Tolerance.AsApproximateFloat64()
 }
 
-// nextReplicas returns the replicas that an HPA would set if it were evaluated now, which are no fewer than the present ones, or why
-// they are not known.
+// nextReplicas returns the replicas that an HPA would set if it were evaluated now, at least the present number, or the reason why
+// they are unknown.
 func nextReplicas(now time.Time, hpa *autoscalingv2.HorizontalPodAutoscaler, nodeSet *v1beta1.NodeSet, required int64,
 	changes replicaChanges) (n int32, why string) {
 	current, target := scaling.SpecReplicas(nodeSet), scaling.RequiredNodesTarget(hpa)
 	usage := float64(required) * 1000 / float64(target)
 	wanted := math.Ceil(usage)
-	// Within the tolerance, the HPA keeps what runs, with the workers that leave.
+	// Within the tolerance, the HPA keeps the current pods, including the workers that are being removed.
 	if pods := float64(max(0, nodeSet.Status.Replicas)); pods > 0 && usage/pods >= 1-toleranceOf(scaleDownRules(hpa)) &&
 		usage/pods <= 1+toleranceOf(scaleUpRules(hpa)) {
 		wanted = pods

@@ -15,9 +15,9 @@ import (
 // scalingHistory is this process's record of a NodeSet's scaling since its start, as leader or not. Deleted
 // HPAs can no longer be read.
 type scalingHistory struct {
-	// zeroOwner is the HPA that reported the present zero as its own, empty for none.
+	// zeroOwner is the HPA that reported the present zero as its own, or empty.
 	zeroOwner types.UID
-	// oldestHPA is the creation of the oldest HPA, the zero time for none.
+	// oldestHPA is the creation of the oldest HPA, or the zero time.
 	oldestHPA time.Time
 	// hadReplicas: the NodeSet had replicas, so this process has seen its present zero begin.
 	hadReplicas bool

@@ -36,8 +36,8 @@ func IndexByNodeSet(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// CacheOptions returns what the reconciler needs of the objects in the manager's cache: HPAs, which are
-// large, without their managed fields.
+// CacheOptions returns the options of the manager's cache that the reconciler needs: HPAs, which are large,
+// without their managed fields.
 func CacheOptions() map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
 		&autoscalingv2.HorizontalPodAutoscaler{}: {Transform: cache.TransformStripManagedFields()},

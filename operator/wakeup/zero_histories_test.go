@@ -58,7 +58,7 @@ func (w *world) setHPA(zero, active corev1.ConditionStatus) {
 	w.seen(func() { w.history = w.history.withHPA(hpa) })
 }
 
-// syncHPA has the HPA notice what others did to the replicas.
+// syncHPA makes the HPA notice others' changes of the replicas.
 func (w *world) syncHPA() {
 	switch {
 	case w.hpa() == nil:
@@ -135,7 +135,7 @@ func (w *world) start() {
 	}
 }
 
-// look has the leader reconcile as often as it changes something.
+// look lets the leader reconcile until it changes nothing.
 func (w *world) look() {
 	for range 4 {
 		if !w.lead {
@@ -183,7 +183,7 @@ var steps = []struct {
 	{"the operator leads", func(w *world) { w.start(); w.lead = true }},
 }
 
-// TestZerosOfHPAsWakeAndPausesStay: whatever happens while no operator leads, a zero of an HPA wakes and a pause stays.
+// TestZerosOfHPAsWakeAndPausesStay: an HPA's zero wakes and a pause stays, whatever happens while no operator leads.
 // While no operator runs at all, there are two exceptions. A NodeSet that was paused or without an HPA before counts as
 // paused. A pause counts as the HPA's zero if the HPA was deleted, too.
 func TestZerosOfHPAsWakeAndPausesStay(t *testing.T) {

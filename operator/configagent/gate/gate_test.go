@@ -130,7 +130,8 @@ func TestAdministratorsStatesAreKept(t *testing.T) {
 	c.expectStates("opened again,", "a=DOWN", "b=DRAIN", "d=DOWN", "e=DRAIN", "f=INACTIVE")
 }
 
-// TestANewStateInTheConfigurationCounts, whatever the partition's state was. Without a new one there the state stays.
+// TestANewStateInTheConfigurationCounts for any earlier state of the partition. Without a new state in the configuration the
+// partition's state stays.
 func TestANewStateInTheConfigurationCounts(t *testing.T) {
 	c := newCluster(t, "a=UP", "b=UP", "c=UP", "d=UP", "e=DRAIN")
 	c.writeFile("slurm.conf", "PartitionName=a\nPartitionName=b\nPartitionName=c\nPartitionName=d State=DOWN\n"+

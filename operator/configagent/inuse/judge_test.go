@@ -235,7 +235,7 @@ func TestRoomForDynamicNodes(t *testing.T) {
 	}
 }
 
-// TestNobodyKnows: what removes nothing is applied, and what removes something waits.
+// TestNobodyKnows: while the jobs are unknown, files that remove nothing are applied, and files that remove something wait.
 func TestNobodyKnows(t *testing.T) {
 	const without, with = "PartitionName=b\nPartitionName=closed\n", inForce + "PartitionName=more\n"
 	for _, tc := range []struct{ name, file, why string }{

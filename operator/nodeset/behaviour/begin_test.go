@@ -115,7 +115,7 @@ func TestANewNodeSetKeepsTheWorkersThatItFinds(t *testing.T) {
 	}
 }
 
-// TestANewNodeSetIsNotWrittenInTurns: its first worker is created once, whatever comes and goes.
+// TestANewNodeSetIsNotWrittenInTurns: its first worker is created once, whatever else changes.
 func TestANewNodeSetIsNotWrittenInTurns(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(1))
 	r.setNew()

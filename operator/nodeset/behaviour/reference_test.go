@@ -169,7 +169,7 @@ func newConfig(file string) *corev1.ConfigMap {
 		Data: map[string]string{file: ""}}
 }
 
-// TestWorkersWaitForTheirKindsOfGRES: a worker that registers before slurmctld knows the kinds has none for good.
+// TestWorkersWaitForTheirKindsOfGRES: a worker that registers before slurmctld knows the kinds never gets any.
 func TestWorkersWaitForTheirKindsOfGRES(t *testing.T) {
 	for _, tc := range []struct {
 		name     string

@@ -41,7 +41,7 @@ func newSlinkyWorker(ordinal int, revision string) *corev1.Pod {
 	return p
 }
 
-// newSlinkyObjects returns what Slinky's operator makes for NodeSet gpu beside its workers.
+// newSlinkyObjects returns the objects of Slinky's operator for NodeSet gpu, except its workers.
 func newSlinkyObjects() []client.Object {
 	shared := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "slurm", Name: name, UID: types.UID("uid-" + name),

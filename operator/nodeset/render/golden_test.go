@@ -31,8 +31,8 @@ func TestObjectsOfANodeSet(t *testing.T) {
 	}
 }
 
-// TestWorkerWithAnAgent checks what slurm-agent beside slurmd adds to a worker, and that workers which have no
-// process namespace or network of their own have none.
+// TestWorkerWithAnAgent checks the parts that slurm-agent adds to a worker. Workers without their own process
+// namespace or network have no agent.
 func TestWorkerWithAnAgent(t *testing.T) {
 	for name, want := range map[string]bool{"minimal": true, "hostnetwork": false} {
 		in := loadInput(t, name)

@@ -136,8 +136,8 @@ func TestAllDaemonsAcceptEachOther(t *testing.T) {
 	}
 }
 
-// visitWorlds calls visit once for each world that may follow a first one, and returns how many there are, and how many
-// of them are followed by none.
+// visitWorlds calls visit once for each world that may follow a first one. It returns the number of worlds, and the
+// number of worlds without a successor.
 func visitWorlds[W comparable](first W, following func(W) []W, visit func(w W, isEnd bool)) (visited, ends int) {
 	seen, queue := map[W]bool{first: true}, []W{first}
 	for len(queue) > 0 {

@@ -41,8 +41,7 @@ func withoutAddDrain(gets bool) alteredPlan {
 	}
 }
 
-// createFrom makes the workers that a plan on something else would, and decides all else on
-// what was seen.
+// createFrom creates the workers of a plan on other input, and decides everything else on the observation.
 func createFrom(other func(*plan.Desired, *plan.SlurmReading)) alteredPlan {
 	isCreation := func(s plan.Step) bool { return s.Verb == plan.CreatePod }
 	return func(p *plan.Planner, now time.Time, desired plan.Desired, observed plan.Observation) plan.Actions {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// focus is a kind of trouble that a history has much of: what takes several odd events in
-// a row would be too rare otherwise. Most histories have none, which is zero.
+// focus is the kind of trouble that a history has most of: sequences of several odd events would be too rare otherwise. Most
+// histories have no focus, which is zero.
 type focus int
 
 const (

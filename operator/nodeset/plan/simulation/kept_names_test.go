@@ -144,8 +144,8 @@ func TestNoHistoryOfKeptNamesBreaksThePromise(t *testing.T) {
 	}
 }
 
-// TestBrokenRulesOfNamesAreNoticed breaks what keeps a worker from a name that its revision does not give it, and a worker that
-// has not run from the Slurm node of another NodeSet.
+// TestBrokenRulesOfNamesAreNoticed breaks two rules. A worker gets only the name in its revision. A worker that has not run
+// does not take another NodeSet's Slurm node.
 func TestBrokenRulesOfNamesAreNoticed(t *testing.T) {
 	intact := plan.DefaultRules(plan.DefaultConfig())
 	t.Run("the newest name is checked in place of the kept one", func(t *testing.T) {

@@ -21,8 +21,9 @@ type faults struct {
 	// takesBack: adopting a worker makes the NodeSet its owner even while that is being
 	// deleted.
 	adoptWhileDeleting bool
-	// skipReferences leaves out the last look at what names a Slurm node, skipNeeds that at what pending jobs need.
-	// ignoreLastRecord has it not know which record is the last, forgetSurplusTime deletes surplus records at once.
+	// skipReferences leaves out the last look at references to a Slurm node. skipNeeds leaves out the last look at
+	// the needs of pending jobs. ignoreLastRecord hides which record is the last. forgetSurplusTime deletes surplus
+	// records at once.
 	skipReferences, skipNeeds, ignoreLastRecord, forgetSurplusTime bool
 	// skipGRES: the operator does not write the GRES of the records that it creates.
 	skipGRES bool
@@ -161,8 +162,8 @@ func (w *simulation) logMixedReading() {
 	}
 }
 
-// changeClusterRef has the NodeSet name another Controller, of another Slurm cluster with drained
-// nodes of the same names, or the right one again. What was read is forgotten.
+// changeClusterRef makes the NodeSet name the Controller of another Slurm cluster with drained nodes of the same
+// names, or the right one again. The last reading is forgotten.
 func (w *simulation) changeClusterRef() {
 	switch {
 	case w.desired.ClusterRef == "b":
