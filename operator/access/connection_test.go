@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient"
 )
 
-// keepCounts counts what KeepConnected did.
+// keepCounts counts the actions of KeepConnected.
 type keepCounts struct{ dialled, used, ended, failed int }
 
 // runKeepConnected runs KeepConnected for the given time with a session whose polls all fail.

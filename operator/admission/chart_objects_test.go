@@ -12,7 +12,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/admission"
 )
 
-// TestTheObjectsOfTheChartSlurmAreAccepted validates what the chart renders for the values of its tests.
+// TestTheObjectsOfTheChartSlurmAreAccepted validates the objects that the chart renders for the values of its
+// tests.
 func TestTheObjectsOfTheChartSlurmAreAccepted(t *testing.T) {
 	files, err := filepath.Glob("../../test/integration/charts/testdata/slurm/*.golden.yaml")
 	if err != nil || len(files) == 0 {
@@ -23,7 +24,7 @@ func TestTheObjectsOfTheChartSlurmAreAccepted(t *testing.T) {
 		"LoginSet": validateText(admission.ValidateLoginSet), "NodeSet": validateText(admission.ValidateNodeSet),
 		"RestApi": validateText(admission.ValidateRestApi),
 	}
-	// What the values ask for, and the operator does not do yet.
+	// Settings in the values that the operator does not support yet.
 	expected := []string{"spec.jwksKeyRef: is not supported yet", "spec.workloadDisruptionProtection: is supported in part"}
 	seen := map[string]bool{}
 	for _, file := range files {

@@ -46,7 +46,7 @@ func newSet(name string, uid types.UID, replicas int32) *appsv1.StatefulSet {
 		Spec: appsv1.StatefulSetSpec{Replicas: &replicas}}
 }
 
-// TestIsPodOf: labels are no proof, since whoever makes pods chooses them.
+// TestIsPodOf: labels are no proof, since the creator of a pod chooses them.
 func TestIsPodOf(t *testing.T) {
 	const set = "slurm-controller"
 	for _, tc := range []struct {

@@ -54,8 +54,8 @@ func TestADaemonWaitsForUnreadableAcceptedFiles(t *testing.T) {
 	}
 }
 
-// TestTwoAgentsWriteTheAcceptedRecord: two slurmctlds of one state apply a revision at the same time. Whoever reads the record
-// meanwhile, such as the agent of a new pod, finds one or the other.
+// TestTwoAgentsWriteTheAcceptedRecord: two slurmctlds of one state apply a revision at the same time. A reader of the record, such
+// as the agent of a new pod, finds one or the other.
 func TestTwoAgentsWriteTheAcceptedRecord(t *testing.T) {
 	dir := t.TempDir()
 	write := func(revision string, size int) error {

@@ -27,12 +27,12 @@ type env struct {
 	effects     []slurmconf.Effect
 	applyError  error
 	failingConf string
-	// confirmed is what Confirm returns.
+	// confirmed is the result of Confirm.
 	confirmed error
 	// handedOut counts the calls of HandOut, which returns handOutError.
 	handedOut    int
 	handOutError error
-	// mustWait is what BeforeStart returns.
+	// mustWait is the result of BeforeStart.
 	mustWait error
 	// held is the error of Hold, always or only for the wanted revision heldRevision. holds are the revisions that it was asked
 	// about, as "in force>wanted".

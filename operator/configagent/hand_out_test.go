@@ -57,7 +57,7 @@ func (e *env) expectHandedOut(want int, when string) {
 	}
 }
 
-// TestWhatADaemonStartsWithIsHandedOut: after a restart, and in a pod that starts with other files than the one before.
+// TestWhatADaemonStartsWithIsHandedOut: after a restart, and in a pod that starts with other files than its predecessor.
 func TestWhatADaemonStartsWithIsHandedOut(t *testing.T) {
 	e := newEnv(t)
 	e.want("1", "TreeWidth=1")
@@ -183,7 +183,7 @@ func TestUndecidedHandOutWaits(t *testing.T) {
 	e.expectHandedOut(2, "once Hold decides")
 }
 
-// TestHoldComparesWithWhatSlurmdsHave: the reconfigure of revision 3 hands out what revision 2 has changed, too.
+// TestHoldComparesWithWhatSlurmdsHave: the reconfigure of revision 3 also hands out the changes of revision 2.
 func TestHoldComparesWithWhatSlurmdsHave(t *testing.T) {
 	e := newEnv(t)
 	e.want("1", "TreeWidth=1")
@@ -240,7 +240,8 @@ func TestWhatIsHandedOutIsKeptWithoutKeys(t *testing.T) {
 	}
 }
 
-// TestAMoveDuringAReconfigure: slurmds may have the new files, and the administrator goes back before the next pod starts.
+// TestAMoveDuringAReconfigure: slurmds may have the new files, and the administrator restores the old ones before the next pod
+// starts.
 func TestAMoveDuringAReconfigure(t *testing.T) {
 	e := newEnv(t)
 	e.want("1", "TreeWidth=1")
@@ -298,7 +299,7 @@ func TestAReconfigureThatIsAStart(t *testing.T) {
 			t.Errorf("it was handed out %d times, the status is %+v", e.handedOut, s)
 		}
 	})
-	t.Run("it was taken back", func(t *testing.T) { // slurmds may have what has failed
+	t.Run("it was taken back", func(t *testing.T) { // slurmds may have the failed files
 		e := newEnv(t)
 		e.want("1", "TreeWidth=1")
 		e.applyError, e.failingConf = errors.New("no answer"), "TreeWidth=2"
@@ -409,7 +410,8 @@ func TestRecordsOfAnEarlierVersion(t *testing.T) {
 	e.expectHandedOut(1, "after a move with other files")
 }
 
-// TestAnAgentThatIsKilledAtAnyWriteHandsOut: the next agent, in this pod or another one, hands out what the killed one has not.
+// TestAnAgentThatIsKilledAtAnyWriteHandsOut: the next agent, in this pod or another one, hands out the files that the killed one did
+// not.
 func TestAnAgentThatIsKilledAtAnyWriteHandsOut(t *testing.T) {
 	for _, moves := range []bool{false, true} {
 		for writes := range 60 {

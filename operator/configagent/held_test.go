@@ -91,7 +91,7 @@ func (e *env) acceptByAnother(revision, conf string, handedOut Files) {
 	}
 }
 
-// TestAStandbyFollowsTheOneThatServes: jobs may depend until then on what the revision takes away, and would end in a takeover.
+// TestAStandbyFollowsTheOneThatServes: until then jobs may depend on what the revision takes away, and would end in a takeover.
 func TestAStandbyFollowsTheOneThatServes(t *testing.T) {
 	e := newEnv(t)
 	standby := false

@@ -101,7 +101,7 @@ func TestADamagedKeySetCountsAsADeletedOne(t *testing.T) {
 	})
 }
 
-// TestConfigurationIsAppliedWithoutTheSecretOfTheKeySet: a deleted Secret holds up nothing else.
+// TestConfigurationIsAppliedWithoutTheSecretOfTheKeySet: a deleted Secret delays nothing else.
 func TestConfigurationIsAppliedWithoutTheSecretOfTheKeySet(t *testing.T) {
 	e := newEnv(t)
 	e.want("1", "TreeWidth=1", keySetOf(t, "new*")...)

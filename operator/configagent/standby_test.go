@@ -100,7 +100,7 @@ func TestAStandbyKeepsNothingForOtherPods(t *testing.T) {
 	})
 }
 
-// TestAStandbyThatDoesNotAnswerKeepsNothingForOtherPods: it has confirmed B beside the slurmctld that serves with C. While it does not
+// TestAStandbyThatDoesNotAnswerKeepsNothingForOtherPods: it has confirmed B while the other slurmctld serves with C. While it does not
 // run, nothing shows that the other one serves.
 func TestAStandbyThatDoesNotAnswerKeepsNothingForOtherPods(t *testing.T) {
 	// newLatePair returns such a pair, and reports whether the standby runs.
@@ -202,7 +202,7 @@ func TestAStandbyThatFollowsGetsTheWantedKeys(t *testing.T) {
 			for _, e := range []*env{serving, standby} {
 				e.want("A", confA, tc.before...)
 			}
-			standby.want("B", confB, tc.after...) // B waits beside the slurmctld that serves
+			standby.want("B", confB, tc.after...) // B waits beside the serving slurmctld
 			live, err := ReadFiles(standby.cfg.Live)
 			s := standby.agent.Status()
 			if got := s.Keys + " " + s.JWTKeys; got != tc.status || live.text(slurmconf.JWKSFile) != tc.jwks || err != nil {

@@ -65,7 +65,7 @@ func TestPrepare(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			guard := newState(t, tc.protocol, tc.slurmctld)
-			for range 2 { // the second time there is a copy
+			for range 2 { // the second time a copy exists
 				err := guard.Prepare(t.Context())
 				if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 					t.Fatalf("the error is %v", err)

@@ -26,7 +26,7 @@ func TestAChangeThatFailsIsUndone(t *testing.T) {
 	if accepted := readAccepted(e.cfg.Accepted, "slurm.conf"); accepted.text("slurm.conf") != "TreeWidth=1" {
 		t.Errorf("what failed is kept for other pods: %v", accepted)
 	}
-	e.want("A", "TreeWidth=1") // the administrator goes back
+	e.want("A", "TreeWidth=1") // the administrator restores A
 	e.check("A", "", "TreeWidth=1")
 	if len(e.effects) != 2 { // B and A again
 		t.Errorf("the effects are %v", e.effects)
@@ -106,7 +106,7 @@ func TestAChangeIsTriedAgainOnlyAfterItsUndoing(t *testing.T) {
 	e.check("B", "", "TreeWidth=2")
 }
 
-// TestAChangeIsTriedAgainIfItCannotBeUndone: what was in force before may never come back.
+// TestAChangeIsTriedAgainIfItCannotBeUndone: the earlier files may never be restored.
 func TestAChangeIsTriedAgainIfItCannotBeUndone(t *testing.T) {
 	e := newEnv(t)
 	e.want("A", "TreeWidth=1")
@@ -203,8 +203,7 @@ func TestATrialThatIsNotPossibleIsTriedAgain(t *testing.T) {
 	e.check("B", "", "TreeWidth=2")
 }
 
-// TestAnAgentThatIsKilledAtAnyWrite: the next one finds its way, whether B works or not, and the administrator may have
-// gone back to A meanwhile.
+// TestAnAgentThatIsKilledAtAnyWrite: the next one recovers, whether B works or not. The administrator may have restored A meanwhile.
 func TestAnAgentThatIsKilledAtAnyWrite(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		for _, next := range []string{"A", "B"} {
@@ -279,7 +278,7 @@ func (e *env) killAfter(writes int, run func()) (killed bool) {
 	return false
 }
 
-// TestWhatIsRetriedIsNotRefused: a full disk, or a folder that cannot be read, says nothing about the files.
+// TestWhatIsRetriedIsNotRefused: a full disk, or an unreadable folder, proves nothing about the files.
 func TestWhatIsRetriedIsNotRefused(t *testing.T) {
 	t.Run("the accepted folder cannot be written", func(t *testing.T) {
 		e := newEnv(t)
@@ -441,8 +440,8 @@ func TestADaemonThatNeverAnsweredHoldsNothing(t *testing.T) {
 	}
 }
 
-// TestWhatMayServeIsKeptForOtherPods: slurmctld read revision B after scontrol had given up waiting for it, and job 7 runs in its
-// partition, so that A does not come back before it has ended.
+// TestWhatMayServeIsKeptForOtherPods: slurmctld read revision B after scontrol had given up, and job 7 runs in its partition. So A is
+// not restored before the job has ended.
 func TestWhatMayServeIsKeptForOtherPods(t *testing.T) {
 	serve := func(t *testing.T) (serving, standby *env) {
 		t.Helper()
@@ -450,7 +449,7 @@ func TestWhatMayServeIsKeptForOtherPods(t *testing.T) {
 		serving.applyError, serving.failingConf = &UnsureError{errors.New("Socket timed out")}, "PartitionName=b"
 		serving.held, serving.heldRevision = &HeldError{"PartitionInUse", "partition b has job 7"}, "A"
 		serving.want("B", confB)
-		serving.want("A", confA) // the administrator goes back
+		serving.want("A", confA) // the administrator restores A
 		serving.lookEveryMinute(20)
 		checkHeld(t, serving, &Held{"PartitionInUse", "partition b has job 7"})
 		serving.expectAccepted("B")

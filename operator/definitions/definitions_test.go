@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// definition returns a definition of v1beta1 and v1alpha1 with a revision, "" for none.
+// definition returns a definition of v1beta1 and v1alpha1 with a revision, or without one for "".
 func definition(revision string, edits ...func(*apiextensionsv1.CustomResourceDefinition)) *apiextensionsv1.CustomResourceDefinition {
 	d := &apiextensionsv1.CustomResourceDefinition{}
 	d.Name = "nodesets.slinky.slurm.net"

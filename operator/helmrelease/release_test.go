@@ -26,7 +26,7 @@ import (
 // env is a store with the release "slurm", in which an operator removes finalizers after some reads.
 type env struct {
 	Release
-	// events are deletions and objects that are gone, in order.
+	// events are the deletions and the disappeared objects, in order.
 	events []string
 	lines  []string
 	// looks is how many lists an object survives its deletion.

@@ -55,7 +55,7 @@ func TestOf(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		object *v1beta1.NodeSet
-		// want is the reason, empty for none.
+		// want is the reason, or empty.
 		want   string
 		freeIn time.Duration
 	}{

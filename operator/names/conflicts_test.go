@@ -152,7 +152,7 @@ func TestSharedWorkerName(t *testing.T) {
 	}
 }
 
-// TestASharedNameIsReadOnce: a reconciliation asks for thousands of names, beside hundreds of NodeSets.
+// TestASharedNameIsReadOnce: a reconciliation checks thousands of names against hundreds of NodeSets.
 func TestASharedNameIsReadOnce(t *testing.T) {
 	own := nodeSetNames("gpu", 1)
 	others := []NodeSetNames{own}

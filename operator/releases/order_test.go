@@ -111,7 +111,8 @@ func TestTheFirstRunHasNoState(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeFoundOutMayBeAnyRelease: slurmctld ran with an image that is gone, and a copy of an older state is in place.
+// TestWhatCannotBeFoundOutMayBeAnyRelease: slurmctld ran with an image that is gone, and its state was replaced by an older
+// copy.
 func TestWhatCannotBeFoundOutMayBeAnyRelease(t *testing.T) {
 	older := release(t, "24.11")
 	for _, tc := range []struct {
@@ -170,7 +171,7 @@ func TestAWayBackWaitsForThoseThatAreNewer(t *testing.T) {
 	}
 }
 
-// TestAClientGoesBackWhileItsServerGetsANewRelease: there are slurmctlds and slurmdbds of the new release already.
+// TestAClientGoesBackWhileItsServerGetsANewRelease: slurmctlds and slurmdbds of the new release already run.
 func TestAClientGoesBackWhileItsServerGetsANewRelease(t *testing.T) {
 	for _, server := range []Daemon{Slurmctld, Slurmdbd} {
 		c := Change{Daemon: Slurmd, From: release(t, "25.05"), To: release(t, "24.05"),
@@ -245,7 +246,7 @@ func TestNoAllowedSequenceBreaksACluster(t *testing.T) {
 	}
 }
 
-// TestNoAllowedSequenceBreaksAClusterWhosePodsAreReplaced: until a replacement ends, there are pods of both releases.
+// TestNoAllowedSequenceBreaksAClusterWhosePodsAreReplaced: until a replacement ends, pods of both releases run.
 func TestNoAllowedSequenceBreaksAClusterWhosePodsAreReplaced(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	start := release(t, "24.11")
@@ -299,7 +300,7 @@ func (c cluster) checkPair(t *testing.T, i, j int) {
 	}
 }
 
-// TestEveryUpgradeEnds: in whatever order the images are set, those that wait get them as others do.
+// TestEveryUpgradeEnds: for any order in which the images are set, waiting ones are allowed as others change.
 func TestEveryUpgradeEnds(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, from := range []string{"23.11", "24.05", "24.11", "25.05"} {

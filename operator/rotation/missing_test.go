@@ -51,7 +51,7 @@ func TestADeletedKeySet(t *testing.T) {
 			e.newKeyID = "newer"
 			e.changeController(func(c *v1beta1.Controller) { c.Annotations[v1beta1.AnnotationRotateKeys] = ask })
 			e.check(v1beta1.ReasonKeySetMissing, "db-accounting-0 has the key set new*", "")
-			e.load("") // those that were replaced have the retired key
+			e.load("") // replaced pods have the retired key
 			delete(e.keys, "10.0.0.3")
 			e.check(v1beta1.ReasonKeySetMissing, "w-0 may have it", "")
 			e.load("new*")
@@ -136,7 +136,7 @@ func TestAnEmptiedKeySet(t *testing.T) {
 	})
 }
 
-// TestAKeySetThatIsGivenUp: all daemons have the key of the user again, such as after a restart of all pods.
+// TestAKeySetThatIsGivenUp: all daemons have the user's key again, such as after a restart of all pods.
 func TestAKeySetThatIsGivenUp(t *testing.T) {
 	e := newEnv(t)
 	e.rotateOnce()

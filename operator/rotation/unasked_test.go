@@ -17,7 +17,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/names"
 )
 
-// TestARotationThatHasBegunEnds whatever becomes of the annotation and of the Controller's object, at each step.
+// TestARotationThatHasBegunEnds at each step, even if the annotation or the Controller is changed or deleted.
 func TestARotationThatHasBegunEnds(t *testing.T) {
 	for name, disturb := range map[string]func(*env){
 		"the annotation is removed": func(e *env) {
@@ -229,7 +229,7 @@ func TestAForbiddenReadDoesNotEndARotation(t *testing.T) {
 }
 
 // TestTheSecretOutlivesAChangedReference: slurmdbd of an Accounting whose slurmKeyRef was changed meanwhile, and cannot be followed,
-// still has the keys. A Controller that is made again needs them.
+// still has the keys. A recreated Controller needs them.
 func TestTheSecretOutlivesAChangedReference(t *testing.T) {
 	e := newEnv(t)
 	e.check(v1beta1.ReasonDistributingKey, "", "first*,new")

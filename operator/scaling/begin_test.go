@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// TestTheWaitForTheBeginningEnds when package wakeup says anything but that it does not know the demand.
+// TestTheWaitForTheBeginningEnds when package wakeup reports anything except an unknown demand.
 func TestTheWaitForTheBeginningEnds(t *testing.T) {
 	hpas := []autoscalingv2.HorizontalPodAutoscaler{newHPAOf("gpu", new(int32))}
 	for reason, waits := range map[string]bool{"": true, v1beta1.ReasonDemandUnknown: true, v1beta1.ReasonBeginsAtZero: true,

@@ -38,7 +38,8 @@ var newObjects = map[string]func() client.Object{
 	v1beta1.KindLoginSet:      func() client.Object { return &v1beta1.LoginSet{} },
 }
 
-// apiServer is Kubernetes' API server for one namespace: what kubetest.Store has, at a fraction of its cost.
+// apiServer is Kubernetes' API server for one namespace: it stores the same as kubetest.Store, at a fraction
+// of its cost.
 type apiServer struct {
 	// objects are by kind and name. They are replaced and never changed.
 	objects map[string]map[string]client.Object

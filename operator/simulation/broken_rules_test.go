@@ -18,21 +18,21 @@ import (
 
 // breakage breaks rules of the operator by changes to its reads and writes.
 type breakage struct {
-	// read changes what the operator reads.
+	// read changes the operator's reads.
 	read func(*simulation, client.Object)
-	// write changes what the operator writes, or reports that it is left out.
+	// write changes the operator's writes, or reports that a write is left out.
 	write func(*simulation, *write) bool
 	// agent changes the reports of agents.
 	agent func(*simulation, configagent.Status, error) (configagent.Status, error)
-	// settles plays each history to its rest, and otherwise none.
+	// settles plays each history to its rest; by default none.
 	settles bool
 	// ignoreHolds has agents apply revisions that would end jobs, and keepOpen has partitions stay open.
 	ignoreHolds, keepOpen bool
 	// ignoreDatabase has agents apply revisions that slurmctld does not start with while slurmdbd does not run.
 	ignoreDatabase bool
-	// ignoreNamespaces has the operator run daemons everywhere.
+	// ignoreNamespaces lets the operator run daemons everywhere.
 	ignoreNamespaces bool
-	// from is the history to begin with: the first that notices, where it is far from 0. After a change of the simulation
+	// from is the first history to play: the first that notices, where it is far from 0. After a change of the simulation
 	// another one may be the first; the test then takes longer, and finds it.
 	from uint64
 }

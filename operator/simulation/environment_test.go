@@ -48,7 +48,7 @@ func (w *simulation) environmentEvent() {
 	w.collectGarbage()
 }
 
-// collectGarbage deletes the objects whose owners are all gone.
+// collectGarbage deletes the objects whose owners no longer exist.
 func (w *simulation) collectGarbage() {
 	owners := map[types.UID]bool{}
 	for _, of := range w.api.objects {
@@ -101,10 +101,10 @@ func (w *simulation) createPod(workload client.Object, name string, template *co
 		outside: w.isOutside(main.Name)}
 }
 
-// daemonContainers are those whose image has the release of a daemon.
+// daemonContainers are the containers whose image has the release of a daemon.
 var daemonContainers = []string{"slurmctld", "slurmdbd", "slurmrestd", "login"}
 
-// runStatefulSet does what the controller of StatefulSets does: one pod at a time gets another template.
+// runStatefulSet plays the controller of StatefulSets: one pod at a time gets another template.
 func (w *simulation) runStatefulSet(set *appsv1.StatefulSet) {
 	if len(set.Spec.Template.Spec.Containers) == 0 {
 		return // a foreign object
@@ -139,7 +139,7 @@ func (w *simulation) runStatefulSet(set *appsv1.StatefulSet) {
 	})
 }
 
-// runDeployment does what the controller of Deployments does, with all pods of another template at once.
+// runDeployment plays the controller of Deployments, with all pods of another template at once.
 func (w *simulation) runDeployment(d *appsv1.Deployment) {
 	if len(d.Spec.Template.Spec.Containers) == 0 {
 		return // a foreign object

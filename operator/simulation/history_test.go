@@ -86,7 +86,7 @@ func TestHistoriesAreDeterministic(t *testing.T) {
 	}
 }
 
-// eventCounts count what happens in histories.
+// eventCounts count the events of histories.
 type eventCounts map[string]int
 
 func (c eventCounts) add(more eventCounts) {
@@ -149,7 +149,7 @@ func (w *simulation) accident() {
 	}
 }
 
-// disturbPod has a pod end, or its agent do something else.
+// disturbPod ends a pod, or changes the behavior of its agent.
 func (w *simulation) disturbPod(name string) {
 	p := w.pods[name]
 	switch w.rand.IntN(4) {

@@ -83,7 +83,7 @@ func (w *simulation) startPod(pod *corev1.Pod, p *simPod) {
 		return
 	}
 	kind := kindsOfDaemons[p.daemon]
-	// What starts before the operator deletes the objects of a daemon outside is forgotten with it.
+	// If a pod starts before the operator deletes the objects of a daemon outside, its state is forgotten with them.
 	if !p.outside && !w.isOutside(p.daemon) {
 		w.checkStart(kind, release)
 		w.hasRun[kind] = true

@@ -54,7 +54,7 @@ type write struct {
 	isStatus bool
 }
 
-// view returns what the client sees of a kind, and an error if it does not.
+// view returns the objects of a kind that the client sees, or an error.
 func (c *operatorClient) view(kind string) (map[string]client.Object, error) {
 	switch f := &c.w.faults; {
 	case f.killed:

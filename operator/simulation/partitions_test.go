@@ -45,7 +45,7 @@ type simSlurmctld struct {
 	written int64
 }
 
-// noteWritten returns the time of a file that is written now. No two have the same.
+// noteWritten returns the time of a file that is written now. Each time is unique.
 func (c *simSlurmctld) noteWritten() time.Time {
 	c.written++
 	return time.Unix(c.written, 0)
@@ -280,7 +280,7 @@ func (w *simulation) isControllerPod(name string) bool {
 	return false
 }
 
-// checkHeldIsTold holds the condition ConfigApplied to what the agents wait for.
+// checkHeldIsTold checks that the condition ConfigApplied reports what the agents wait for.
 func (w *simulation) checkHeldIsTold(kind string, conditions []metav1.Condition) {
 	config := find[*corev1.ConfigMap](w.api, names.ControllerConfigMap(ctldName))
 	if kind != v1beta1.KindController || config == nil {

@@ -150,7 +150,7 @@ func (w *simulation) checkSessions(next *appsv1.Deployment) {
 	}
 }
 
-// checkPatch holds a patch to what of an object the operator may change.
+// checkPatch checks that a patch only changes the parts of an object that the operator may change.
 func (w *simulation) checkPatch(next write) {
 	var data struct {
 		Metadata map[string]any `json:"metadata"`

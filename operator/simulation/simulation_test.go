@@ -44,12 +44,12 @@ type simulation struct {
 	rand *rand.Rand
 	now  time.Time
 	api  *apiServer
-	// cache has what the operator last saw of the kinds that lag behind.
+	// cache has the operator's last view of the kinds that lag behind.
 	cache map[string]map[string]client.Object
 	pods  map[string]*simPod
-	// addresses counts the pods that have been started, and podChanges what has changed in pods.
+	// addresses counts the started pods, and podChanges the changes of pods.
 	addresses, podChanges int
-	// states are the releases that have stored what the daemons of an object keep, by kind.
+	// states are, by kind, the releases that wrote the stored state of an object's daemons.
 	states map[string]releases.Release
 	// copies are, by kind, the releases of older copies with which users replaced a daemon's state, until a daemon has used
 	// them.
@@ -170,7 +170,7 @@ func (w *simulation) Eventf(_, _ runtime.Object, _, reason, _, note string, args
 	w.checkText("event "+reason, fmt.Sprintf(note, args...))
 }
 
-// addObjects makes what the users begin with.
+// addObjects creates the users' first objects.
 func (w *simulation) addObjects() {
 	w.api.put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}})
 	for _, name := range []string{keySecret, jwtSecret, dbSecret, sssdSecret, loginName + "-ssh-host-keys"} {

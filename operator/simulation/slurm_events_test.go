@@ -118,7 +118,7 @@ func (w *simulation) toggleExtraPartition() {
 	})
 }
 
-// forceRevision asks for the configuration that is held, whatever it ends.
+// forceRevision forces the held configuration, whatever it ends.
 func (w *simulation) forceRevision() {
 	config := find[*corev1.ConfigMap](w.api, names.ControllerConfigMap(ctldName))
 	isHeld := slices.ContainsFunc(slices.Collect(maps.Values(w.pods)), func(p *simPod) bool { return p.held != nil })

@@ -68,7 +68,7 @@ func (w *simulation) setSpec(o client.Object) {
 	}
 }
 
-// bringKeys has the kubelet bring the newest keys to the pods of a daemon.
+// bringKeys makes the kubelet bring the newest keys to the pods of a daemon.
 func (w *simulation) bringKeys(daemon string) {
 	for _, p := range w.pods {
 		if p.daemon == daemon && p.started {

@@ -36,7 +36,7 @@ func withFailure(s *slurmclient.Snapshot) *slurmclient.Snapshot {
 	return s
 }
 
-// answeredBy has the Slurm cluster of the name answer the poll.
+// answeredBy makes the Slurm cluster with the name answer the poll.
 func answeredBy(name string, s *slurmclient.Snapshot) *slurmclient.Snapshot {
 	s.Nodes.Cluster = name
 	return s

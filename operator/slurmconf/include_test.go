@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestIncludes: an included file must be known, and must not set what extraConf must not set.
+// TestIncludes: an included file must be known, and must not set options that extraConf must not set.
 func TestIncludes(t *testing.T) {
 	files := map[string]string{"ok.conf": "MailDomain=x\n", "port.conf": "\nslurmctld\\Port+=1\n",
 		"nested.conf": "Include port.conf", "list.conf": "SlurmctldParameters=x", "loop.conf": "include loop.conf"}

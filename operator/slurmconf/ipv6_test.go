@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestAddressesOfIPv6: Slurm's programs look for them where Services have them, and what the user sets counts.
+// TestAddressesOfIPv6: Slurm's programs look them up if Services have them, and the user's setting takes
+// precedence.
 func TestAddressesOfIPv6(t *testing.T) {
 	render := map[string]func(usesIPv6 bool, extra string) (string, error){
 		"slurm.conf": func(usesIPv6 bool, extra string) (string, error) {

@@ -149,7 +149,7 @@ func FuzzParseOptions(f *testing.F) {
 	})
 }
 
-// wellFormed reports whether all words are options, so that the text says the same again.
+// wellFormed reports whether all words are options, so that the text can be written back unchanged.
 func wellFormed(o Options) bool {
 	return !slices.ContainsFunc(o.list, func(x Option) bool {
 		return x.Name == "" || strings.ContainsAny(x.Name+x.Value, `"'`) || strings.Contains(x.Value, "=")

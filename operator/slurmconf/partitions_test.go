@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPartitions has what slurmctld showed for each text (scontrol show partition).
+// TestPartitions has slurmctld's output for each text (scontrol show partition).
 func TestPartitions(t *testing.T) {
 	for _, tc := range []struct{ name, text, state string }{
 		{"no state", "PartitionName=p Nodes=a", "UP"},

@@ -358,7 +358,7 @@ func FuzzRenderSlurmConf(f *testing.F) {
 	})
 }
 
-// TestPlaceOfJobCompletions: only with jobcomp/filetxt slurmctld writes there.
+// TestPlaceOfJobCompletions: slurmctld writes there only with jobcomp/filetxt.
 func TestPlaceOfJobCompletions(t *testing.T) {
 	for _, extra := range []string{"JobCompType=jobcomp/script\nJobCompLoc=/etc/slurm/jobcomp.sh", "JobCompLoc=/etc/slurm/rdkafka.conf\nJobCompType=jobcomp/kafka",
 		"JobCompType=jobcomp/filetxt\nJobCompType=jobcomp/script\nJobCompLoc=/etc/slurm/jobcomp.sh", "JobCompLoc=/etc/slurm/x",

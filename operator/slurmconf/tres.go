@@ -112,7 +112,7 @@ func AccountedTRES(settings []Setting) []string {
 func (c SlurmConf) gresAssignments(theirs []Setting) []assignment {
 	var out []assignment
 	var kinds, tres []string
-	if _, has := c.ExtraFiles[GresFile]; has { // otherwise slurmd finds no GRES, and slurmctld would drain a node with fewer GRES than it states
+	if _, has := c.ExtraFiles[GresFile]; has { // otherwise slurmd finds no GRES, and slurmctld would drain its node
 		kinds, tres = kindsOfGRES(c.NodeSets)
 	}
 	given := lastList(theirs, "GresTypes")

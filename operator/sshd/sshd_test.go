@@ -91,7 +91,8 @@ func TestHostKeys(t *testing.T) {
 	}
 }
 
-// TestPAM: nothing may let a user of a worker in before pam_slurm_adopt is asked, and all else is as in login pods.
+// TestPAM: nothing may let a user of a worker in before pam_slurm_adopt decides, and everything else is as in login
+// pods.
 func TestPAM(t *testing.T) {
 	accounts := func(text string) (accounts, others []string) {
 		for line := range strings.Lines(text) {

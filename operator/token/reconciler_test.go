@@ -265,7 +265,7 @@ func TestATokenIsNoKey(t *testing.T) {
 	}
 }
 
-// TestATokenLimitsItsServers: whoever may write a Cluster chooses the server that gets the token.
+// TestATokenLimitsItsServers: a user who may write a Cluster chooses the server that gets the token.
 func TestATokenLimitsItsServers(t *testing.T) {
 	const servers = "https://slurm.example.com:6820"
 	token := newToken()

@@ -29,8 +29,8 @@ func TestCustomMetrics(t *testing.T) {
 		status int
 		body   string
 		want   int64
-		err    string // part of the error, empty for none
-		why    string // what the condition makes of it
+		err    string // part of the error, or empty
+		why    string // the text in the condition
 	}{
 		{"a number", 200, metricAnswer, 3, "", ""},
 		{"part of a node is rounded up", 200, strings.Replace(metricAnswer, `"3"`, `"2100m"`, 1), 3, "", ""},

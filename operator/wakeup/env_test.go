@@ -21,7 +21,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
-// fakeDemand is a DemandSource that returns what a test sets.
+// fakeDemand is a DemandSource with a result that a test sets.
 type fakeDemand struct {
 	required int64
 	age      time.Duration

@@ -28,7 +28,7 @@ func TestPlan(t *testing.T) {
 		name     string
 		seen     []option
 		replicas int
-		reason   string // of the condition, empty for none
+		reason   string // of the condition, or empty
 		again    time.Duration
 		claim    bool
 	}{
@@ -219,7 +219,7 @@ var statuses = map[string]metav1.ConditionStatus{
 	"SeveralAutoscalers": "False", "TakenToZero": "False", "BeginsAtZero": "False", "DemandUnknown": "Unknown", "InvalidAnnotation": "Unknown",
 }
 
-// writtenReplicas returns what replicas become, or leave.
+// writtenReplicas returns the new replicas, or unchanged if they stay.
 func writtenReplicas(d actions) int {
 	if d.replicas == nil {
 		return unchanged

@@ -182,7 +182,7 @@ func TestTheReasonNotToScaleUpIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestTheRateOfThePoliciesIsKept: whatever the demand, replicas rise by no more than a policy allows in any of its periods.
+// TestTheRateOfThePoliciesIsKept: for any demand, replicas rise by no more than a policy allows in any of its periods.
 func TestTheRateOfThePoliciesIsKept(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	cfg := DefaultConfig()

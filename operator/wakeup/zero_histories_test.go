@@ -69,7 +69,7 @@ func (w *world) syncHPA() {
 	}
 }
 
-// seen does what a process does that runs.
+// seen records what a running process sees. A stopped process sees nothing.
 func (w *world) seen(record func()) {
 	if w.up {
 		record()

@@ -25,7 +25,7 @@ type answer struct {
 	status          int
 }
 
-// newFake returns a sacctmgr that gives the first answer that fits, and says nothing otherwise.
+// newFake returns a sacctmgr that gives the first matching answer, and otherwise prints nothing.
 func newFake(t *testing.T, answers ...answer) *fake {
 	t.Helper()
 	f := &fake{t, t.TempDir()}

@@ -54,7 +54,7 @@ func TestFilesOfOneClusterAreOneList(t *testing.T) {
 	}
 }
 
-// TestNothingIsRemoved lists what keeps prune from removing anything of a cluster.
+// TestNothingIsRemoved lists the reasons why prune removes nothing of a cluster.
 func TestNothingIsRemoved(t *testing.T) {
 	unreadable := knownTeams(8)
 	unreadable[2].output += "\nodd|na|me|"
@@ -131,7 +131,7 @@ func TestAnAccountOfRootStays(t *testing.T) {
 	}
 }
 
-// TestAJobKeepsOnlyItsOwn: what slurmdbd refuses to remove does not keep others.
+// TestAJobKeepsOnlyItsOwn: associations that slurmdbd refuses to remove do not keep others.
 func TestAJobKeepsOnlyItsOwn(t *testing.T) {
 	active := answer{"-i delete user where name=user0*", "Error with request: Job(s) active\n  JobID = 3", 1}
 	f := newFake(t, append([]answer{active}, knownTeams(8)...)...)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// heartbeatOf returns what slurmctld writes as a heartbeat.
+// heartbeatOf returns a heartbeat as slurmctld writes it.
 func heartbeatOf(number uint64, at time.Time) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(at.Unix())), number) //nolint:gosec // it is a time
 }

@@ -108,7 +108,7 @@ func TestASlurmctldThatHangsInSIGTERMIsKilled(t *testing.T) {
 	<-ended
 }
 
-// TestAnAgentThatEndsEndsNoSlurmctld: the agent has not waited as long as it wanted to.
+// TestAnAgentThatEndsEndsNoSlurmctld: the agent ends before its wait is over.
 func TestAnAgentThatEndsEndsNoSlurmctld(t *testing.T) {
 	s, ended := startSlurmctld(t, obedient)
 	s.Timeout = time.Minute

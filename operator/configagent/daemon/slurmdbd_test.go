@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	signals := make(chan os.Signal, 10)
-	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM) // also where whoever started it ignores SIGHUP
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM) // even if the parent process ignores SIGHUP
 	fmt.Println("ready")                                    //nolint:forbidigo // startDaemon reads it
 	for s := range signals {
 		if s == syscall.SIGTERM {

@@ -192,7 +192,7 @@ func TestAStandbyBesideASlurmctldThatExecutesItself(t *testing.T) {
 	})
 }
 
-// TestASlurmctldThatDoesNotRunKnowsWhetherAnotherServes: scontrol ping says nothing, since auth/slurm needs a socket of slurmctld.
+// TestASlurmctldThatDoesNotRunKnowsWhetherAnotherServes: scontrol ping prints nothing, since auth/slurm needs a socket of slurmctld.
 func TestASlurmctldThatDoesNotRunKnowsWhetherAnotherServes(t *testing.T) {
 	const pair = "SlurmctldHost=ctl(10.0.0.1)\nSlurmctldHost=ctl2(10.0.0.2)\n"
 	for _, tc := range []struct {

@@ -52,8 +52,8 @@ func TestAStateThatCouldNotBeAppliedStaysDue(t *testing.T) {
 	c.expectStates("after the start with State=DRAIN", "a=DRAIN")
 }
 
-// TestAnAgentWithOlderFilesTakesNoStateBackForGood: the agent beside a standby starts with the files of before, and gets
-// the revision that the other agent has applied a moment later.
+// TestAnAgentWithOlderFilesTakesNoStateBackForGood: the agent beside a standby starts with the old files. It gets the revision that the
+// other agent has applied a moment later.
 func TestAnAgentWithOlderFilesTakesNoStateBackForGood(t *testing.T) {
 	c := newCluster(t, "a=UP")
 	c.writeFile("slurm.conf", "PartitionName=a\n")
@@ -152,7 +152,7 @@ func TestDownInSlurmConfStays(t *testing.T) {
 	}
 }
 
-// TestDownInSlurmConfStaysAfterAKill: slurmctld is killed before it has saved what Open has set: b is DOWN again.
+// TestDownInSlurmConfStaysAfterAKill: slurmctld is killed before it has saved the states that Open set, so b is DOWN again.
 func TestDownInSlurmConfStaysAfterAKill(t *testing.T) {
 	c := newCluster(t, "a=UP", "b=UP")
 	c.writeFile("slurm.conf", "PartitionName=a\nPartitionName=b\n")

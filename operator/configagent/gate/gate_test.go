@@ -335,7 +335,7 @@ func TestWatchLeavesAGateInUse(t *testing.T) {
 	c.expectStates("after the agent has ended", "a=UP", "b=UP")
 }
 
-// TestWatchOpensWhatWasLost calls what the other tests call.
+// TestWatchOpensWhatWasLost runs the loop of Watch; the other tests call its steps.
 func TestWatchOpensWhatWasLost(t *testing.T) {
 	c := newOpenedCluster(t, "a=UP")
 	c.hasStarted(time.Now())
@@ -361,7 +361,8 @@ func TestAStandbyLeavesNoPartitionDown(t *testing.T) {
 	c.expectStates("after a standby has taken over", "batch=UP")
 }
 
-// TestAnotherReconfigureLeavesNoPartitionDown: it comes before the gate is looked after, and finds DOWN what slurmctld has lost.
+// TestAnotherReconfigureLeavesNoPartitionDown: it begins before the gate is checked, and finds the partitions DOWN whose states
+// slurmctld lost.
 func TestAnotherReconfigureLeavesNoPartitionDown(t *testing.T) {
 	c := newOpenedCluster(t, "a=UP", "b=UP")
 	c.hasStarted(time.Now())
@@ -407,8 +408,8 @@ func TestAPartOfTheStatesIsSaved(t *testing.T) {
 	c.expectStates("after slurmctld has started with a part,", "a=UP", "b=UP")
 }
 
-// TestWhatIsSavedInTheSecondOfTheStartIsKept: slurmctld saves all a tenth of a second before it executes itself again, and says in
-// whole seconds when that was.
+// TestWhatIsSavedInTheSecondOfTheStartIsKept: slurmctld saves everything a tenth of a second before it executes itself again, and
+// reports its start in whole seconds.
 func TestWhatIsSavedInTheSecondOfTheStartIsKept(t *testing.T) {
 	c := newOpenedCluster(t, "a=UP")
 	c.setAsAdministrator("a=DOWN")

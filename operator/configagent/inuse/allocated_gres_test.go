@@ -26,7 +26,7 @@ func TestAllocatedGRES(t *testing.T) {
 	}
 }
 
-// TestExclusiveJobsHaveAllGRES of their nodes, and have asked for none.
+// TestExclusiveJobsHaveAllGRES: they have all GRES of their nodes without a request.
 func TestExclusiveJobsHaveAllGRES(t *testing.T) {
 	c := newCluster(t, "5|RUNNING|a||gpu-0|N/A|N/A|N/A|N/A|\n11|RUNNING|a||gpu-0|N/A|N/A|N/A|N/A|\n")
 	c.write("job-details", shownJobs)

@@ -14,8 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// TestADrainInSlurmConfStays: revision 2 removes partition a, which has a job, so that it is drained. The administrator then
-// chooses revision 3 instead, which keeps it with State=DRAIN. One agent, one slurmctld.
+// TestADrainInSlurmConfStays: revision 2 removes partition a, which has a job, so a is drained. The administrator then chooses
+// revision 3, which keeps it with State=DRAIN. One agent and one slurmctld run.
 func TestADrainInSlurmConfStays(t *testing.T) {
 	c := newCluster(t, "5|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n")
 	c.write("sdiag", "#!/bin/sh\necho 'Agent count: 0'\n")

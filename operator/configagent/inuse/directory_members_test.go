@@ -13,7 +13,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// reservationLines are what scontrol shows of reservations.
+// reservationLines are scontrol's lines about reservations.
 const reservationLines = "ReservationName=forbob StartTime=2026-11-30T12:00:00 EndTime=2027-11-30T12:00:00 Duration=365-00:00:00 Nodes=n1 " +
 	"NodeCnt=1 CoreCnt=16 Features=(null) PartitionName=batch Flags=SPEC_NODES Users=alice,bob Groups=(null) Accounts=(null) Licenses=(null) State=ACTIVE\n" +
 	"ReservationName=forhpc Nodes=n2 Flags=SPEC_NODES Users=(null) Groups=hpc,staff Accounts=(null) State=INACTIVE\n" +

@@ -63,7 +63,7 @@ func (d fakeDirectory) calls() string {
 	return string(out)
 }
 
-// TestDirectory: all names are asked for at once, and single ones only if some are missing.
+// TestDirectory: all names are looked up at once, and single ones only if some are missing.
 func TestDirectory(t *testing.T) {
 	for _, tc := range []struct {
 		name, database  string

@@ -178,8 +178,8 @@ func TestACreatedPartitionIsNoAdministrators(t *testing.T) {
 	c.expectStates("a:DRAIN b:UP closed:DOWN")
 }
 
-// TestNoJobComesInBetween: a partition that an administrator has opened again is drained when its last job has ended, and a
-// revision is not applied while another agent has closed partitions.
+// TestNoJobComesInBetween: a partition that an administrator has reopened is drained when its last job has ended. A revision is not
+// applied while another agent has closed partitions.
 func TestNoJobComesInBetween(t *testing.T) {
 	const without = "PartitionName=b\nPartitionName=closed\n"
 	c := newCluster(t, "5|RUNNING|a||n1|N/A|N/A|N/A|N/A|\n")

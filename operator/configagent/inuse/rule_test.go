@@ -98,7 +98,7 @@ func TestKindsOfGRES(t *testing.T) {
 	}
 }
 
-// TestUsesAskOncePerJob: there may be thousands of nodes and tens of thousands of jobs.
+// TestUsesAskOncePerJob: clusters may have thousands of nodes and tens of thousands of jobs.
 func TestUsesAskOncePerJob(t *testing.T) {
 	jobs := []job{{id: "1", nodes: []string{"n1", "n2", "n1"}}, {id: "2"}, {id: "3", nodes: []string{"n2", "n9"}}}
 	calls := 0

@@ -154,7 +154,7 @@ func TestAgeByAnotherClock(t *testing.T) {
 	}
 }
 
-// TestAgeOnAFullVolume: the time of this machine is better than none.
+// TestAgeOnAFullVolume: this machine's time is used instead.
 func TestAgeOnAFullVolume(t *testing.T) {
 	o, set := newOverride(t)
 	set(map[string]string{"a": Up})

@@ -73,7 +73,7 @@ var (
 	})
 )
 
-// newTestEnv has the NodeSet, its Controller with the key, ten Kubernetes nodes, and a Slurm
+// newTestEnv returns an env with the NodeSet, its Controller with the key, ten Kubernetes nodes, and a Slurm
 // that was read at noon.
 func newTestEnv(t *testing.T, nodeSet *v1beta1.NodeSet, others ...client.Object) *testEnv {
 	t.Helper()

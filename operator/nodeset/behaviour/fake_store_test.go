@@ -93,7 +93,7 @@ func (r *testEnv) interceptStatusPatch(ctx context.Context, c client.Client, nam
 // cachedObject is an object that a cache returned without a copy: a change of it affects all readers.
 type cachedObject struct{ given, was runtime.Object }
 
-// interceptList remembers what the cache of a manager would not copy.
+// interceptList remembers the objects that the cache of a manager would not copy.
 func (r *testEnv) interceptList(ctx context.Context, c client.WithWatch, list client.ObjectList,
 	opts ...client.ListOption) error {
 	if err := c.List(ctx, list, opts...); err != nil {

@@ -26,7 +26,7 @@ func TestAWorkerOnItsWayUpCostsFewWrites(t *testing.T) {
 	for range 3 {
 		r.reconcile()
 		r.kubelet()
-		r.reconcile() // by a reading from before the worker was there
+		r.reconcile() // by a reading from before the worker existed
 		r.pollAndReconcile()
 		r.reconcile() // by a reading that is older than the worker's update in Slurm
 	}
@@ -64,7 +64,7 @@ func TestAPodThatWasCreatedIsNotCreatedAgainAtOnce(t *testing.T) {
 	for r.podNames() == "" {
 		r.pollAndReconcile()
 	}
-	pod := r.pod("gpu-0") // it is gone before the cache had it
+	pod := r.pod("gpu-0") // it is gone before the cache shows it
 	r.must(r.Delete(t.Context(), pod, client.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion}))
 	r.clearWrites()
 	if again := r.reconcile().RequeueAfter; again == 0 || again > 5*time.Second {

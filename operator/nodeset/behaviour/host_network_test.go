@@ -16,7 +16,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// startOnKubeNodes schedules pods to the Kubernetes node of their index, first, and starts their slurmd under the name that it gets there.
+// startOnKubeNodes first schedules pods to the Kubernetes node of their index, and starts their slurmd with the name that it gets
+// there.
 func (r *testEnv) startOnKubeNodes() {
 	r.t.Helper()
 	for _, pod := range r.pods() {
@@ -63,7 +64,7 @@ func TestALabelNamesNoWorkerWithTheNetworkOfItsNode(t *testing.T) {
 	}
 }
 
-// TestAWorkerAvoidsKubernetesNodesWithNamesOfSlurmNodes: the Slurm node x-0 of others has a job, and there is a Kubernetes node x-0.
+// TestAWorkerAvoidsKubernetesNodesWithNamesOfSlurmNodes: the Slurm node x-0 of others has a job, and a Kubernetes node x-0 exists.
 func TestAWorkerAvoidsKubernetesNodesWithNamesOfSlurmNodes(t *testing.T) {
 	cordoned := func(n *corev1.Node) {
 		n.Spec.Unschedulable = true

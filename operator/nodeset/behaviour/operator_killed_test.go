@@ -128,7 +128,7 @@ func (s killScenario) play(t *testing.T, k *killer) string {
 	return r.outcome()
 }
 
-// runJobs lets jobs run for four turns each, on whatever Slurm node takes them.
+// runJobs runs jobs for four turns each, on any Slurm node that takes them.
 func (r *testEnv) runJobs(queue []uint32, left map[uint32]int) []uint32 {
 	for _, id := range slices.Sorted(maps.Keys(left)) {
 		if left[id]--; left[id] == 0 {

@@ -19,8 +19,8 @@ type staticToken struct{ slurmclient.TokenSource }
 
 func (staticToken) Token() (string, error) { return "token", nil }
 
-// anotherCluster is a client of a simulated Slurm cluster of a name, that has gpu-0 in a
-// state such as "IDLE", or no node at all.
+// anotherCluster returns a client of a simulated Slurm cluster with a name. It has gpu-0 in a state such as
+// "IDLE", or no node at all.
 func anotherCluster(t *testing.T, name, state, reason string) *slurmclient.Client {
 	t.Helper()
 	cfg := slurmtest.Config{ClusterName: name}

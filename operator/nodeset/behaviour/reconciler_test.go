@@ -112,7 +112,7 @@ func TestScaleIn(t *testing.T) {
 	r.startWorkers()
 	r.slurm.Start(7, "gpu-0")
 	r.scale(1)
-	r.pollAndReconcile() // gpu-0 has work: gpu-1 goes
+	r.pollAndReconcile() // gpu-0 has work, so gpu-1 is removed
 	expectStrings(t, "the calls", r.slurm.Calls, "drain gpu-1: slurm-operator: scale-in")
 	expectStrings(t, "the events", r.takeEvents(), "Normal DrainStarted worker gpu-1: slurm-operator: scale-in")
 	if note := observed.DrainMark(r.pod("gpu-1")); note.Cause != v1beta1.DrainCauseScaleIn || !note.Since.Equal(r.now) {

@@ -112,7 +112,7 @@ func TestWorkersWaitForSlurmctld(t *testing.T) {
 	if got := r.nodeSet().Status.NodeSetHash; got != first {
 		t.Errorf("the revision is %s, and was %s", got, first)
 	}
-	r.scale(3) // new workers have the image that works
+	r.scale(3) // new workers have the working image
 	if got := r.settleRelease(); got != "slurmd:24.11 slurmd:24.11 slurmd:24.11" {
 		t.Errorf("with another worker they have %s", got)
 	}
@@ -240,8 +240,8 @@ func TestAdoptedWorkersKeepTheirRelease(t *testing.T) {
 	}
 }
 
-// TestWorkersOfAnUpdateThatHadJustBegunKeepTheirRelease: another operator's status has the new revision, which no worker has, when ours
-// takes the NodeSet over.
+// TestWorkersOfAnUpdateThatHadJustBegunKeepTheirRelease: when our operator takes the NodeSet over, the other operator's status has the
+// new revision, but no worker does.
 func TestWorkersOfAnUpdateThatHadJustBegunKeepTheirRelease(t *testing.T) {
 	r := newTakenOver(t, "newer", "5d9c7", "5d9c7")
 	for _, p := range r.pods() {

@@ -132,7 +132,7 @@ func TestAYoungerNodeSetKeepsOldNamesOfItsOwn(t *testing.T) {
 	}
 }
 
-// What becomes of the two of one name when their containers start.
+// TestADaemonSetAndOrdinalsOfOneNameRunOn starts the containers of two workers with one name.
 func TestADaemonSetAndOrdinalsOfOneNameRunOn(t *testing.T) {
 	for _, first := range []string{"cpu", "gpu"} {
 		other := nodesettest.NewNodeSet(0, func(n *v1beta1.NodeSet) {
@@ -169,8 +169,8 @@ func TestADaemonSetAndOrdinalsOfOneNameRunOn(t *testing.T) {
 	}
 }
 
-// The older NodeSet's worker runs a job, slurmctld was restored from an older state and does not list it, and the older NodeSet
-// gets another hostname (OnDelete, so that nothing is replaced). The younger one must not start a slurmd of that name.
+// The older NodeSet's worker runs a job. slurmctld was restored from an older state and does not list it. The older NodeSet gets
+// another hostname (OnDelete, so that nothing is replaced). The younger one must not start a slurmd with the old name.
 func TestAnOlderNodeSetIsRenamedWhileSlurmLostItsWorker(t *testing.T) {
 	older := nodesettest.NewNodeSet(1, withHostname("x-"), func(n *v1beta1.NodeSet) {
 		n.Spec.UpdateStrategy.Type = v1beta1.UpdateOnDelete

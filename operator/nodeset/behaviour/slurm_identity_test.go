@@ -170,8 +170,8 @@ func TestAWorkerThatHasNotRunYieldsToTheNewOwnerOfItsName(t *testing.T) {
 	}
 }
 
-// TestARecordThatANamesakeCreatedIsNotAdopted: a NodeSet gpu of another namespace creates it, and writes its comment after our
-// reading. What names the records does not matter.
+// TestARecordThatANamesakeCreatedIsNotAdopted: a NodeSet gpu of another namespace creates it, and writes its comment after our reading.
+// References to the records do not matter.
 func TestARecordThatANamesakeCreatedIsNotAdopted(t *testing.T) {
 	const theirs = `{"namespace":"other","nodeSetName":"gpu","nodeSetUID":"another","namespaceUID":"elsewhere"}`
 	for _, records := range []int32{1, 30} {

@@ -97,7 +97,7 @@ func TestSSHNeedsAnSSSDConf(t *testing.T) {
 	}
 }
 
-// TestSSHUsesTheSSSDConfOfTheController: a NodeSet that names the same one has the same revision, so that no worker is replaced
+// TestSSHUsesTheSSSDConfOfTheController: a NodeSet with the same sssd.conf has the same revision, so that no worker is replaced
 // when the field moves.
 func TestSSHUsesTheSSSDConfOfTheController(t *testing.T) {
 	r := newTestEnv(t, nodesettest.NewNodeSet(1, withSSH, func(n *v1beta1.NodeSet) { n.Spec.SSH.SSSDConfRef = nil }), sssdSecret())

@@ -108,8 +108,8 @@ func (r *testEnv) expectWorkersKept() {
 	}
 }
 
-// TestWorkersOfSlinkyAreTakenOver: no worker is replaced or drained because the operator is another one, whatever label
-// the other gave them. They are outdated when the spec changes, and drained first.
+// TestWorkersOfSlinkyAreTakenOver: changing the operator replaces or drains no worker, whatever label the other operator
+// set. Workers become outdated when the spec changes, and are drained first.
 func TestWorkersOfSlinkyAreTakenOver(t *testing.T) {
 	for name, label := range map[string]string{"its newest revision": "5d9c7", "another text": "gpu-5d9c7", "no label": ""} {
 		t.Run(name, func(t *testing.T) {

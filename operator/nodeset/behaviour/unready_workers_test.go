@@ -25,7 +25,7 @@ func (r *testEnv) startUnready(pod, kubeNode string) {
 	r.slurm.Nodes[pod].SlurmdStartTime = slurm.At(r.now)
 }
 
-// countReadings numbers the readings of Slurm's nodes, so that what a test changes in them is seen.
+// countReadings numbers the readings of Slurm's nodes, so that a test's changes in them are noticed.
 func (r *testEnv) countReadings() {
 	sequence := uint64(0)
 	r.slurm.Cluster = func(r *slurmclients.Reading) { sequence++; r.Snapshot.Nodes.Sequence = sequence }

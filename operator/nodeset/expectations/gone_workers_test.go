@@ -36,7 +36,7 @@ func TestMissedWorkers(t *testing.T) {
 			t.Errorf("step %d:\n%s", i, diff)
 		}
 	}
-	// A pod that disappears before anybody has seen it is missed, too.
+	// A pod that disappears before any observation is missed, too.
 	store.RememberWorker(s, "c")
 	if diff := cmp.Diff(map[string]time.Time{"c": at(70)}, s.MissWorkers(nil, at(70), at(60))); diff != "" {
 		t.Error(diff)

@@ -8,8 +8,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// TestFaults holds the reasons that slurmctld and slurmd of 24.11 and 26.05 set, with the users that
-// they showed, and what administrators write.
+// TestFaults has the reasons that slurmctld and slurmd of 24.11 and 26.05 set, with the users that they
+// showed, and reasons from administrators.
 func TestFaults(t *testing.T) {
 	clear := &v1beta1.FaultDrains{HealthCheckReasons: []string{"check_gpu: *", "disk full"}}
 	keep := &v1beta1.FaultDrains{Policy: v1beta1.FaultDrainsKeep, HealthCheckReasons: clear.HealthCheckReasons}

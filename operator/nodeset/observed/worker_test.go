@@ -258,7 +258,7 @@ func TestAnnotationsOfTheTemplateComeBackAfterTheWork(t *testing.T) {
 		name  string
 		own   map[string]string
 		notes []plan.DrainMark
-		want  string // of both, "-" for none
+		want  string // of both, "-" if absent
 	}{
 		{"a user's stay while there is no work", map[string]string{v1beta1.AnnotationSafeToEvict: "false"},
 			[]plan.DrainMark{chosen, idle}, "false -"},

@@ -100,7 +100,7 @@ func TestAPlanCordonsOnlyInTheRightCluster(t *testing.T) {
 	}
 }
 
-// TestACordonStaysWhateverTheCommentOfTheDrainedNode: an administrator writes on a broken node what becomes of it.
+// TestACordonStaysWhateverTheCommentOfTheDrainedNode: an administrator comments on the plans for a broken node.
 func TestACordonStaysWhateverTheCommentOfTheDrainedNode(t *testing.T) {
 	commented := func(change func(*Record)) func(*planInput) {
 		return func(s *planInput) {

@@ -46,7 +46,7 @@ func TestDeletionWithoutASlurmCluster(t *testing.T) {
 		})
 	}
 	expectSteps(t, newInput(1, 1, withoutSlurmCluster,
-		withWorker(0, func(w *Worker) { w.Finished = true }))) // it is not deleted: nothing goes
+		withWorker(0, func(w *Worker) { w.Finished = true }))) // it is not deleted, so nothing is removed
 }
 
 func TestRecordsOfANodeSetThatIsDeleted(t *testing.T) {
@@ -178,7 +178,7 @@ func TestScaleInWaitsUntilAllWorkIsListed(t *testing.T) {
 			}
 		})
 	}
-	// An idle one goes at once.
+	// An idle one is removed at once.
 	expectSteps(t, newInput(2, 3, unlisted), "annotate n-2 ScaleIn", "drain n-2")
 }
 

@@ -20,7 +20,7 @@ func withOldNames(format string) func(*planInput) {
 	}
 }
 
-// withNamesOf has the ordinals that keep their revision named as later ordinals are now.
+// withNamesOf gives the ordinals that keep their revision the present names of later ordinals.
 func withNamesOf(later int) func(*planInput) {
 	return func(s *planInput) {
 		withOldNames("")(s)
@@ -37,7 +37,7 @@ func withNode(name string, change func(*Record)) func(*planInput) {
 	}
 }
 
-// TestOrdinalsThatKeepARevisionKeepTheirNames: a worker has the name of the revision that it is created from, so that name
+// TestOrdinalsThatKeepARevisionKeepTheirNames: a worker has the name in the revision that it is created from, so that name
 // must be free.
 func TestOrdinalsThatKeepARevisionKeepTheirNames(t *testing.T) {
 	old := withOldNames("m-%d")

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestANameOfOthersStopsNoUpdate: one of four names belongs to others for good, so that three workers run. They are updated in place, one at a
-// time.
+// TestANameOfOthersStopsNoUpdate: one of four names belongs to others permanently, so three workers run. They are updated in place, one
+// at a time.
 func TestANameOfOthersStopsNoUpdate(t *testing.T) {
 	withKubeNode := func(s *planInput) { s.desired.KubeNodes = append(s.desired.KubeNodes, "k-n-3") }
 	for name, s := range map[string]*planInput{
@@ -67,7 +67,7 @@ func TestAnUpdateNeedsTheNewNameOfItsKubernetesNode(t *testing.T) {
 	}
 }
 
-// TestAChangeOfTheModeNeedsValidAndFreeNames: a worker of the other mode stays as long as its Kubernetes node can get none.
+// TestAChangeOfTheModeNeedsValidAndFreeNames: a worker of the other mode stays while its Kubernetes node can get no name.
 func TestAChangeOfTheModeNeedsValidAndFreeNames(t *testing.T) {
 	for name, change := range map[string]func(*planInput){
 		"an invalid name": func(s *planInput) {
@@ -179,7 +179,7 @@ func TestASpareNameNeedsARecordThatAcceptsTheWorker(t *testing.T) {
 	}
 }
 
-// TestTheTimeOfADrainIsBounded: anybody can write the annotation, and clocks are set.
+// TestTheTimeOfADrainIsBounded: any user can write the annotation, and clocks are set.
 func TestTheTimeOfADrainIsBounded(t *testing.T) {
 	isDeleted := func(s *planInput) bool {
 		for _, step := range s.runPlanner().Steps {

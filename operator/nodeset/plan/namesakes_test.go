@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// withShortNames has the Slurm node names be the Kubernetes nodes' names up to the first dot.
+// withShortNames makes each Slurm node name the Kubernetes node's name up to the first dot.
 func withShortNames(s *planInput) {
 	s.desired.SlurmNameOn = func(kubeNode string) string {
 		short, _, _ := strings.Cut(strings.TrimPrefix(kubeNode, "k-"), ".")

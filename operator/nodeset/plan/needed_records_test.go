@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// withPendingJob has job 5 wait in partition "all" for the nodes, with a constraint. All records are in that partition,
-// and have the feature "cpu".
+// withPendingJob adds job 5, which waits in partition "all" for the nodes, with a constraint. All records are in that
+// partition, and have the feature "cpu".
 func withPendingJob(nodes uint64, constraint string) func(*planInput) {
 	return func(s *planInput) {
 		s.observed.Slurm.Pending = references.PendingByPartition([]*slurm.Job{{ID: 5, Partition: "all",

@@ -285,7 +285,7 @@ func withUnstartedSlurmd(i int) func(*planInput) {
 	}
 }
 
-// withLeftoverRecord is the record of a worker that is gone.
+// withLeftoverRecord adds the record of a worker that is gone.
 func withLeftoverRecord(i int) func(*planInput) {
 	return func(s *planInput) {
 		withRecord(i, func(r *Record) { r.Dynamic, r.Future, r.OwnerUID = true, false, "set" })(s)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// randomNames is a NodeSet whose ordinals have other names in an old revision and none in another, with records of others among
-// their names.
+// randomNames returns a NodeSet whose ordinals have other names in an old revision and no names in another, with records of
+// others among their names.
 func randomNames(seed uint64) *planInput {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
@@ -55,7 +55,7 @@ func randomNames(seed uint64) *planInput {
 	return s
 }
 
-// TestRandomNames: no two workers get one name, and none the name of a node that has jobs or belongs to others.
+// TestRandomNames: no two workers get one name, and no worker gets the name of a node that has jobs or belongs to others.
 func TestRandomNames(t *testing.T) {
 	for seed := range uint64(2000) {
 		s := randomNames(seed)

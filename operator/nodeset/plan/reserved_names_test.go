@@ -49,7 +49,7 @@ func TestNamesThatSlurmConfGivesToOthers(t *testing.T) {
 	}
 }
 
-// TestOtherOrdinalsReplaceNamesOfOthers: also without a maximum, as many as there are desired workers.
+// TestOtherOrdinalsReplaceNamesOfOthers: even without a maximum, up to the number of desired workers.
 func TestOtherOrdinalsReplaceNamesOfOthers(t *testing.T) {
 	future := withRecord(0, func(r *Record) { *r = Record{Name: r.Name, Dynamic: true, OwnerUID: "other", Future: true} })
 	static := withRecord(0, func(r *Record) { r.Dynamic, r.Down = false, true })

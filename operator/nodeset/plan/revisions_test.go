@@ -42,7 +42,7 @@ func TestWorkersWithoutAnOrdinalKeepNoRevision(t *testing.T) {
 }
 
 func TestRevisions(t *testing.T) {
-	// There are three old revisions, the newest one is "new".
+	// Three old revisions exist; the newest one is "new".
 	base := func(s *planInput) {
 		s.desired.RevisionName, s.desired.RevisionHistoryLimit = "gpu-new", 1
 		for i, hash := range []string{"a", "b", "c", "new"} {

@@ -37,7 +37,7 @@ func withBudget(unavailable int) func(*planInput) {
 	return func(s *planInput) { s.desired.Update.MaxUnavailable = unavailable }
 }
 
-// withNewNames has workers of an old revision, and the format of the names of new ones.
+// withNewNames changes the workers to an old revision, and sets the format of new workers' names.
 func withNewNames(format string) func(*planInput) {
 	return func(s *planInput) {
 		for i := range s.observed.Workers {
@@ -253,7 +253,7 @@ func TestRandomUpdatesLoseNoWorker(t *testing.T) {
 	}
 }
 
-// TestWorkersWithNamesOfEachOtherAreReplaced: one of them goes first, although its name does not suffice for its successor.
+// TestWorkersWithNamesOfEachOtherAreReplaced: one of them leaves first, although its name is not enough for its successor.
 func TestWorkersWithNamesOfEachOtherAreReplaced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		set  *planInput
@@ -272,7 +272,7 @@ func TestWorkersWithNamesOfEachOtherAreReplaced(t *testing.T) {
 	}
 }
 
-// TestRandomNamesOfOtherOrdinalsAreReplaced: whatever names of each other the workers have, an update ends. At most one worker more than
+// TestRandomNamesOfOtherOrdinalsAreReplaced: an update ends, for any exchange of the workers' names. At most one worker more than
 // maxUnavailable is out of service.
 func TestRandomNamesOfOtherOrdinalsAreReplaced(t *testing.T) {
 	for seed := range uint64(500) {

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// commandOf returns the command that ownCgroupScript runs in a container, or the container's where it has no such script.
+// commandOf returns the command that ownCgroupScript runs in a container, or the container's command without the script.
 func commandOf(c corev1.Container) []string {
 	if before := []string{"sh", "-c", ownCgroupScript, "slurmd"}; len(c.Command) > len(before) &&
 		slices.Equal(c.Command[:len(before)], before) {

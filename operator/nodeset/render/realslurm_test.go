@@ -39,7 +39,7 @@ func TestSlurmTakesWhatIsRendered(t *testing.T) {
 	}
 }
 
-// startSlurm starts a Slurm that trusts what slurmds report.
+// startSlurm starts a Slurm that trusts the reports of slurmds.
 func startSlurm(t *testing.T, version string) liveSlurm {
 	t.Helper()
 	c, err := realslurm.Start(t.Context(), realslurm.Config{Version: version, Name: "render", Nodes: 1,

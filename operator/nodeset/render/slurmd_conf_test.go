@@ -48,7 +48,8 @@ func TestConf(t *testing.T) {
 	}
 }
 
-// TestFactsStayInTheirOptions: whoever may annotate a Kubernetes node cannot name the Slurm nodes of its workers.
+// TestFactsStayInTheirOptions: a user who may annotate a Kubernetes node cannot name the Slurm nodes of its
+// workers.
 func TestFactsStayInTheirOptions(t *testing.T) {
 	for _, tc := range []struct{ name, topology, features, want, ignored string }{
 		{"a list of features with spaces", "tree:s1,block:b1", " ssd, k8s/rack ,", "Feature=n,k8s/ssd,k8s/rack Topology=tree:s1,block:b1", ""},

@@ -71,7 +71,7 @@ func TestSSHChangesNothingElse(t *testing.T) {
 	}
 }
 
-// TestSSHDScript runs the script with the folders of the machine replaced: whatever is missing, slurmd starts.
+// TestSSHDScript runs the script with other folders than the machine's: slurmd starts, whatever is missing.
 func TestSSHDScript(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

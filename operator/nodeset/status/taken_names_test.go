@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// TestReadyNamesWhatKeepsWorkersAway: each reason names the Kubernetes node, the ordinal or the worker, and how many more there are.
+// TestReadyNamesWhatKeepsWorkersAway: each reason names the Kubernetes node, the ordinal or the worker, and the number of others.
 func TestReadyNamesWhatKeepsWorkersAway(t *testing.T) {
 	const override = "nodeset.slinky.slurm.net/hostname-override"
 	for name, tc := range map[string]struct {

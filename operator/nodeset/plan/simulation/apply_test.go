@@ -103,7 +103,7 @@ func (w *simulation) applyStep(s plan.Step) bool {
 	case plan.DeletePod:
 		return w.deletePod(s)
 	}
-	// What was written, or may have been, is proof of nothing until it is read.
+	// A written, or possibly written, state proves nothing until it is read.
 	delete(w.operator.drained, s.SlurmName)
 	if w.slurmrestdDown || !w.checkPrecondition(s) || isDeletion(s) && !w.mayDeleteRecord(s) {
 		return false
@@ -142,7 +142,7 @@ func (w *simulation) createPod(s plan.Step) bool {
 	return true
 }
 
-// changePod changes a pod that still is as it was seen.
+// changePod changes a pod that has not changed since it was seen.
 func (w *simulation) changePod(s plan.Step, change func(*simPod)) bool {
 	p, observed := w.pods[s.Pod], w.operator.pods[s.Pod]
 	if p == nil || p.uid != s.UID || p.version != observed.version {

@@ -104,7 +104,7 @@ func keepChoices(p *plan.Planner, now time.Time, desired plan.Desired, observed 
 	return p.Plan(now, desired, observed)
 }
 
-// TestBrokenPlansAreNoticed breaks one rule at a time in what the planner returns.
+// TestBrokenPlansAreNoticed breaks one rule at a time in the planner's result.
 func TestBrokenPlansAreNoticed(t *testing.T) {
 	overdue := func(since, now time.Time) bool { return !now.Before(since.Add(plan.DefaultConfig().RegisterWithin)) }
 	for name, alter := range map[string]alteredPlan{

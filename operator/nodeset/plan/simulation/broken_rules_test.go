@@ -192,8 +192,8 @@ func TestBrokenRulesAreNoticed(t *testing.T) {
 	})
 }
 
-// TestBrokenProtectionsAreNoticed breaks what protects outside the planner, with a rule of
-// the planner where both protect from the same.
+// TestBrokenProtectionsAreNoticed breaks the protections outside the planner. Where a rule of the planner gives the same
+// protection, it breaks that rule too.
 func TestBrokenProtectionsAreNoticed(t *testing.T) {
 	for name, change := range map[string]func(*simulation){
 		"nobody asks who set a node DOWN or FAIL": func(
@@ -225,7 +225,7 @@ func TestBrokenProtectionsAreNoticed(t *testing.T) {
 	}
 }
 
-// withFocus has the histories have much of a focus.
+// withFocus sets the focus of the histories.
 func withFocus(of focus) func(*simulation) { return func(w *simulation) { w.focus = of } }
 
 // expectBrokenPromise fails the test unless a history breaks a promise.

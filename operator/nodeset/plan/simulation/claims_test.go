@@ -18,7 +18,7 @@ func (w *simulation) observeClaims() []plan.Claim {
 	return out
 }
 
-// applyClaims deletes claims. During a clash that the operator was shown it must delete none.
+// applyClaims deletes claims. It must delete none during a clash that the operator has seen.
 func (w *simulation) applyClaims(changes []plan.ClaimChange) {
 	for _, c := range changes {
 		if !c.Delete {

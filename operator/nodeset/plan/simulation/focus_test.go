@@ -16,8 +16,8 @@ const (
 	// onReplacement: workers are replaced, and their Slurm nodes resumed, while they are
 	// cordoned.
 	focusReplacement
-	// onHolds: administrators set Slurm nodes DOWN or FAIL, while workers come and go and
-	// slurmrestd does not always answer.
+	// focusHolds: administrators set Slurm nodes DOWN or FAIL, while workers are created and removed and slurmrestd does not
+	// always answer.
 	focusHolds
 	// focusLost: pods disappear from Kubernetes while they run.
 	focusLost
@@ -26,7 +26,7 @@ const (
 	// focusShapes: the shape of the workers changes.
 	focusShapes
 	// focusNames: the names of workers change while ordinals keep their revision, pods disappear while they run, and another
-	// NodeSet gets the names of workers that have not run yet. Only tests of these have it.
+	// NodeSet gets the names of workers that have not run yet. Only tests of names use it.
 	focusNames
 )
 
@@ -83,8 +83,8 @@ func (w *simulation) clusterEvent() {
 	}
 }
 
-// oneOtherPoll has the other cluster answer one poll of the nodes. Before the next a job
-// starts, jobs are suspended, and an administrator drains nodes.
+// oneOtherPoll lets the other cluster answer one poll of the nodes. Before the next poll a job starts, jobs are suspended,
+// and an administrator drains nodes.
 func (w *simulation) oneOtherPoll() {
 	w.switchCluster()
 	w.readNodes()

@@ -64,8 +64,8 @@ func (w *simulation) adoptPod(s plan.Step) bool {
 	})
 }
 
-// beginDeleted has the NodeSet in deletion, with jobs on its workers, when the operator
-// takes over from an earlier version.
+// beginDeleted begins with a NodeSet in deletion, with jobs on its workers, when the operator takes over from
+// an earlier version.
 func (w *simulation) beginDeleted() {
 	w.logf("the NodeSet is deleted under an earlier version")
 	w.desired.Deleting = true

@@ -293,8 +293,7 @@ func (w *simulation) accident() {
 	}
 }
 
-// crashSlurmd restarts the containers of a pod: what ran in them is lost, and slurmd
-// registers again, or never does.
+// crashSlurmd restarts the containers of a pod: its jobs are lost, and slurmd registers again, or never does.
 func (w *simulation) crashSlurmd(p *simPod) {
 	if !p.running || !p.deletedAt.IsZero() {
 		return

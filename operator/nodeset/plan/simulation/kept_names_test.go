@@ -11,7 +11,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// revisionFacts are what the workers of a revision are created from.
+// revisionFacts are the source of the workers of a revision.
 type revisionFacts struct {
 	slurmName func(ordinal int) string
 	shape     int
@@ -70,7 +70,7 @@ func (w *simulation) checkDisplaced(observed *plan.Observation, steps []plan.Ste
 	}
 }
 
-// rememberRevision remembers what workers of the newest revision are created from.
+// rememberRevision remembers the source of workers of the newest revision.
 func (w *simulation) rememberRevision() {
 	w.desired.RevisionName = w.desired.Revision
 	w.madeOf[w.desired.Revision] = revisionFacts{slurmName: w.desired.SlurmName, shape: w.shape}

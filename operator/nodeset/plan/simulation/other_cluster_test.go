@@ -29,7 +29,7 @@ type faults struct {
 	skipGRES bool
 }
 
-// answering is the name of the Slurm cluster that answers, as it reports it.
+// answering returns the name that the answering Slurm cluster reports.
 func (w *simulation) answering() string {
 	switch {
 	case !w.otherClusterAnswers:
@@ -40,7 +40,7 @@ func (w *simulation) answering() string {
 	return "b"
 }
 
-// switchCluster has the other Slurm cluster answer, or ours again. Nothing is read yet.
+// switchCluster makes the other Slurm cluster answer, or ours again. Nothing is read yet.
 func (w *simulation) switchCluster() {
 	if w.desired.ClusterRef == "b" {
 		return
@@ -169,7 +169,7 @@ func (w *simulation) changeClusterRef() {
 	case w.desired.ClusterRef == "b":
 		w.desired.ClusterRef = "a"
 	case len(w.pods) == 0:
-		return // without workers it may join whatever it likes
+		return // without workers it may join any cluster
 	default:
 		w.desired.ClusterRef = "b"
 	}

@@ -17,8 +17,8 @@ func (w *simulation) isOwnedByOther(name string) bool {
 	return n != nil && n.OwnerUID == otherNodeSetUID
 }
 
-// neighbourEvent is the other NodeSet of the same name: its operator takes a free name, or
-// does to one of its Slurm nodes what ours might.
+// neighbourEvent plays the other NodeSet of the same name: its operator takes a free name, or writes to one of its Slurm
+// nodes as ours might.
 func (w *simulation) neighbourEvent() {
 	name := w.desired.SlurmName(w.rand.IntN(5))
 	n := w.slurm[name]

@@ -29,7 +29,7 @@ func (w *simulation) checkBudget(observed *plan.Observation, steps []plan.Step) 
 	}
 }
 
-// checkHolds looks at what others may rely on.
+// checkHolds checks that workers with work are protected, and that drains of others stay.
 func (w *simulation) checkHolds() {
 	for _, p := range w.pods {
 		if len(p.work) > 0 && !p.drainMark.Protect && !p.drainUndone && p.deletedAt.IsZero() {

@@ -58,7 +58,7 @@ func (w *simulation) logOddReading(lacking, silent int) {
 	}
 }
 
-// allocated counts the jobs that show in the state of a node: suspended ones do not.
+// allocated counts the jobs that the state of a node shows: suspended ones do not count.
 func (w *simulation) allocated(n *simRecord) int {
 	count := 0
 	for id := range n.jobs {

@@ -66,8 +66,8 @@ func (w *simulation) compareGRES(records map[string]plan.Record) {
 	maps.DeleteFunc(w.operator.gresRefused, func(name string, _ time.Time) bool { return !records[name].LacksGRES })
 }
 
-// checkGRES holds the registration of a slurmd to the promise that its worker has its GRES. A worker on a record of another
-// shape has what the record has.
+// checkGRES checks the promise that a worker whose slurmd registers has its GRES. A worker on a record of another shape has
+// the record's GRES.
 func (w *simulation) checkGRES(n *simRecord, p *simPod) {
 	if n.Future && n.gres.areLost() && n.OwnerUID == w.desired.UID && n.shape == w.shape && p.shape == w.shape {
 		w.failf("worker %s takes over a record whose GRES slurmctld lost", n.Name)

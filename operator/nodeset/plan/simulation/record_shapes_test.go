@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/nodeset/plan"
 )
 
-// changeShape changes the resources of the workers, which changes their revision. Some go back to an earlier shape.
+// changeShape changes the resources of the workers, and so their revision. Some return to an earlier shape.
 func (w *simulation) changeShape() {
 	w.shape = w.rand.IntN(3)
 	w.desired.Revision += "s"

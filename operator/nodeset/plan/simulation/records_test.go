@@ -17,7 +17,7 @@ const surplusKept = 5 * time.Minute
 // partition has all Slurm nodes.
 const partition = "all"
 
-// recordFacts are what the promises about records rest on.
+// recordFacts are the input of the promises about records.
 type recordFacts struct {
 	// named are the held jobs that name Slurm nodes (sbatch -w), by node.
 	named map[string]int
@@ -25,7 +25,7 @@ type recordFacts struct {
 	wantedAt map[string]time.Time
 	// maximum is the last known maximum.
 	maximum *int
-	// unreadable: slurmrestd does not list what names Slurm nodes. refused: slurmctld refuses new records.
+	// unreadable: slurmrestd does not list the references to Slurm nodes. refused: slurmctld refuses new records.
 	unreadable, refused bool
 	// requested is the number of nodes that a pending job requests, 0 without a job. All Slurm nodes are in its partition,
 	// and others.
@@ -150,7 +150,7 @@ func (w *simulation) isLastRecord() bool {
 	return own == 1 && len(w.pods) == 0
 }
 
-// mayDeleteRecord is the last look at what names and needs a record.
+// mayDeleteRecord is the last look at the references to a record and the need for it.
 func (w *simulation) mayDeleteRecord(s plan.Step) bool {
 	if !w.faults.skipReferences && (w.records.named[s.SlurmName] > 0 || w.records.unreadable) {
 		return false

@@ -50,7 +50,7 @@ type simulation struct {
 	operator   operator
 	// shape is the shape of the NodeSet's workers.
 	shape int
-	// stored are the revisions that the API server has, and madeOf what their workers are created from, by revision.
+	// stored are the API server's revisions, and madeOf the source of their workers, by revision.
 	stored []plan.Revision
 	madeOf map[string]revisionFacts
 	// calm: no more odd events happen.
@@ -63,9 +63,9 @@ type simulation struct {
 	alterPlan alteredPlan
 	// unregistered are the times at which workers were deleted for not being registered.
 	unregistered []time.Time
-	// foreground: the garbage collector deletes what only the NodeSet owns.
+	// foreground: the garbage collector deletes objects that only the NodeSet owns.
 	foreground bool
-	// untold: the cluster that the NodeSet is made to join does not tell its name.
+	// clusterNameHidden: the cluster that the NodeSet is made to join does not report its name.
 	clusterNameHidden bool
 	// broken is the first promise that was broken.
 	broken string
@@ -240,7 +240,7 @@ func (w *simulation) restart() {
 	w.readPods()
 }
 
-// forgetSlurm has the operator know nothing of Slurm.
+// forgetSlurm erases the operator's knowledge of Slurm.
 func (w *simulation) forgetSlurm() {
 	w.operator.nodes, w.operator.work, w.operator.drained = nil, nil, map[string]time.Time{}
 	w.operator.nodesAt, w.operator.jobsAt, w.operator.cluster, w.operator.jobsCluster = time.Time{}, time.Time{}, "", ""

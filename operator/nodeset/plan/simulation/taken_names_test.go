@@ -117,7 +117,7 @@ func (w *simulation) calmLost() {
 	}
 }
 
-// TestBrokenRulesOfTakenNamesAreNoticed breaks what keeps a second slurmd from a name.
+// TestBrokenRulesOfTakenNamesAreNoticed breaks the rules against a second slurmd with one name.
 func TestBrokenRulesOfTakenNamesAreNoticed(t *testing.T) {
 	intact := plan.DefaultRules(plan.DefaultConfig())
 	for name, tc := range map[string]struct {

@@ -34,7 +34,7 @@ type rack struct {
 	count int
 	// observed are the pods, Slurm nodes and jobs that the operator has read.
 	observed rackReading
-	// alterDesired and alterPlan break rules, and forgetCreated has the operator not remember the pods that it creates.
+	// alterDesired and alterPlan break rules. forgetCreated makes the operator forget the pods that it creates.
 	alterDesired  func(*rack, *plan.Desired)
 	alterPlan     alteredPlan
 	forgetCreated bool
@@ -168,7 +168,7 @@ func (w *rack) joinKubeNode() {
 	}
 }
 
-// changeMode changes the scaling mode, which changes what workers are made from.
+// changeMode changes the scaling mode, and so the source of workers.
 func (w *rack) changeMode() {
 	if w.nodeSet.Spec.ScalingMode = v1beta1.ScalingModeDaemonSet; w.chance(50) {
 		w.nodeSet.Spec.ScalingMode = v1beta1.ScalingModeStatefulSet
