@@ -44,8 +44,8 @@ func CheckSSSDConf(ctx context.Context, reader client.Reader, namespace string, 
 // labelPodSecurity is a namespace's label with the pod security standard that it enforces.
 const labelPodSecurity = "pod-security.kubernetes.io/enforce"
 
-// CheckDaemonSSSD returns a *problem.Error if pods of slurmctld or slurmrestd cannot have SSSD with the configuration: its key is missing,
-// or their namespace refuses the container by its label, so that Kubernetes would end pods and start none.
+// CheckDaemonSSSD returns a *problem.Error if pods of slurmctld or slurmrestd cannot run SSSD with the configuration. Either its key is
+// missing, or a label of their namespace forbids the container: Kubernetes would then end pods and start none.
 func CheckDaemonSSSD(ctx context.Context, reader client.Reader, namespace string, conf refs.SSSDConf) error {
 	of := &metav1.PartialObjectMetadata{}
 	of.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))

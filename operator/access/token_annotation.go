@@ -16,8 +16,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// tokenAnnotationOf returns the servers to which a Secret may be sent as a token: the value of the annotation
-// AnnotationSlurmToken, or else of the label of that name, or else an empty string.
+// tokenAnnotationOf returns the servers to which a Secret may be sent as a token. It is the value of the annotation
+// AnnotationSlurmToken, or else of the label with that name, or else empty.
 func tokenAnnotationOf(s *corev1.Secret) string {
 	if value, there := s.Annotations[v1beta1.AnnotationSlurmToken]; there {
 		return value

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// reloadInterval is the shortest time between two reads of a Secret. retryReadInterval replaces it
-	// while the Secret contains no token or an expired one, and refusedReadInterval after a refusal: in a
+	// reloadInterval is the shortest time between two reads of a Secret. retryReadInterval replaces it while
+	// the Secret contains no token or an expired one. refusedReadInterval replaces it after a refusal: in a
 	// rotation of keys, tokens change twice within seconds.
 	reloadInterval      = time.Minute
 	retryReadInterval   = 10 * time.Second

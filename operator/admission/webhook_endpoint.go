@@ -76,9 +76,9 @@ func (t WebhookEndpoint) conversionConfig(caBundle []byte) *apiextensionsv1.Cust
 // webhookTimeout, in seconds, is how long the API server waits for an answer.
 const webhookTimeout = 5
 
-// ValidatingWebhooks returns the webhooks of a ValidatingWebhookConfiguration, one for each of
-// Resources. Their failure policy is Ignore: an operator that is down, or that is installed together
-// with objects of its kinds, must not block writes, and its reconcilers validate objects too.
+// ValidatingWebhooks returns the webhooks of a ValidatingWebhookConfiguration, one for each of Resources.
+// Their failure policy is Ignore: an operator that is down, or is installed together with objects of its
+// kinds, must not block writes. Its reconcilers validate objects too.
 func ValidatingWebhooks(t WebhookEndpoint, caBundle []byte) []admissionregistrationv1.ValidatingWebhook {
 	var out []admissionregistrationv1.ValidatingWebhook
 	for _, plural := range Resources() {

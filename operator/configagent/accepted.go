@@ -136,8 +136,8 @@ func (a *Agent) withKeysOf(accepted, wanted Files) Files {
 }
 
 // followServing returns the wanted files. While this daemon is in standby and the serving daemon has other files, it returns the
-// serving daemon's files with the wanted keys: jobs depend on them, and would end after a takeover with different files. The kubelet
-// may bring the wanted files to one pod minutes later than to the other. A daemon that starts has its files at once.
+// serving daemon's files with the wanted keys. Jobs depend on these files, and would end after a takeover with different ones. The
+// kubelet may bring the wanted files to one pod minutes later than to the other. A daemon that starts has its files at once.
 func (a *Agent) followServing(ctx context.Context, wanted Files) Files {
 	if !a.started || a.cfg.IsStandby == nil {
 		return wanted

@@ -20,8 +20,8 @@ type Held struct {
 	Message string `json:"message"`
 }
 
-// hold asks Hold about files that would replace others: the files that the daemon has or may have without a confirmation, the files
-// that its users have, and the files that another pod applied last, such as a slurmctld of the same state.
+// hold asks Hold about files that would replace others. The others are the daemon's files, confirmed or not, the files of its users,
+// and the files that another pod applied last, such as a slurmctld of the same state.
 func (a *Agent) hold(ctx context.Context, files Files) error {
 	if a.cfg.Hold == nil {
 		return nil

@@ -24,9 +24,9 @@ type StateGuard struct {
 	Note string
 }
 
-// Prepare must be called before slurmctld starts. It returns an error if slurmctld must not start with the state. Where
-// slurmctld will convert the state, it copies the state first to a folder of Dir named after the release that wrote it, such
-// as backup-24.11, and replaces an earlier copy.
+// Prepare must be called before slurmctld starts. It returns an error if slurmctld must not start with the state. If
+// slurmctld will convert the state, Prepare first copies the state to a folder of Dir, and replaces an earlier copy. The
+// release that wrote the state names the folder, such as backup-24.11.
 func (g StateGuard) Prepare(ctx context.Context) error {
 	state, ok, err := g.readRelease()
 	if err == nil && !ok {

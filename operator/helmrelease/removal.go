@@ -14,8 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/claims"
 )
 
-// removal is the removal of a release, as Helm's records of it show. Helm leaves the Job of a hook when it gives up: without a look at the
-// records, the Job would delete the clusters of a release that was rolled back or installed again.
+// removal is the removal of a release, as Helm's records of it show. Helm leaves the Job of a hook when it gives up. If the Job did not
+// check the records, it would delete the clusters of a release that was rolled back or installed again.
 type removal struct {
 	release *Release
 	// revision is the last one, 0 if Helm's records are elsewhere: Argo CD writes none, and other drivers of Helm write different ones.

@@ -78,8 +78,8 @@ func (s *observation) knownSlurmNames() []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// mustAvoid reports whether a worker must not run on the Kubernetes node of a name: others have, or may have, the name in Slurm, or a
-// slurmd of the NodeSet on another Kubernetes node.
+// mustAvoid reports whether a worker must not run on the Kubernetes node with a name. Others have, or may have, the name in Slurm, or a
+// slurmd of the NodeSet on another Kubernetes node does.
 func (s *observation) mustAvoid(name string) bool {
 	return s.mayBelongToOthers(name) || s.runsElsewhere(name)
 }

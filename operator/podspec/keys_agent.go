@@ -28,10 +28,9 @@ func AgentMount() corev1.VolumeMount {
 	return corev1.VolumeMount{Name: VolumeAgent, MountPath: agentDir, ReadOnly: true}
 }
 
-// AddKeysAgent adds a sidecar to a pod that gives the daemon in its first container the keys of auth/slurm: the
-// slurm.key of a Secret, or the key set that follows it. Both must be able to see each other's processes. The
-// daemon runs as root, and so must the sidecar, which sends it a signal. resources are the daemon's.
-func AddKeysAgent(spec *corev1.PodSpec, daemon, image string, key corev1.SecretKeySelector,
+// AddKeysAgent adds a sidecar that gives the daemon in a pod's first container the keys of auth/slurm: the slurm.key of a Secret, or
+// the key set that replaces it.
+func AddKeysAgent(spec *corev1.PodSpec, daemon, image string, policy corev1.PullPolicy, key corev1.SecretKeySelector,
 	resources corev1.ResourceRequirements) {
 	security := RestrictedContext()
 	security.RunAsUser, security.RunAsGroup, security.RunAsNonRoot = new(int64(0)), new(int64(0)), new(false)

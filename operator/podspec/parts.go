@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// KeyVolume returns a volume with one key of a Secret, as a file of the given name that only its owner
-// may read: Slurm refuses a key that others may read.
+// KeyVolume returns a volume with one key of a Secret as a file of the given name. Only its owner may read
+// the file: Slurm refuses a key that others may read.
 func KeyVolume(name string, key corev1.SecretKeySelector, file string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 		SecretName:  key.Name,

@@ -21,14 +21,11 @@ type Reading struct {
 	// that occupy nodes, and finished jobs that are still completing. It is nil while Problem is
 	// set.
 	Work map[string]occupancy.Work
-	// DrainedSince is the time since when DRAIN is known to be in effect, by the name of the
-	// Slurm node: the end of the first poll that showed it, in an unbroken run of polls of this
-	// connection. A job list that is requested later contains every job that started before. It
-	// is a time of the operator's clock.
+	// DrainedSince maps Slurm nodes to the time since when DRAIN is known to be in effect. It is the end of the first
+	// poll that showed DRAIN, in an unbroken run of polls of this connection.
 	DrainedSince map[string]time.Time
-	// References names one object that refers to a Slurm node, such as "job 5", by the name of the node: an
-	// unfinished job, a reservation or a partition. It is nil while ReferencesProblem is set, which explains why it
-	// is not known.
+	// References maps Slurm nodes to one object that refers to them, such as "job 5": an unfinished job, a reservation or
+	// a partition.
 	References        map[string]string
 	ReferencesProblem string
 	// Pending are the requests of the pending jobs in each partition. It is nil while ReferencesProblem is set.

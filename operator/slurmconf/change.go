@@ -19,8 +19,8 @@ const (
 	NeedsRestart
 )
 
-// restartNames are the options of slurm.conf, in lower case, that "scontrol reconfigure" does not apply:
-// it looks for slurmctld at the new place while slurmctld is at the old one, or ends slurmctld.
+// restartNames are the options of slurm.conf, in lower case, that "scontrol reconfigure" does not apply. It looks
+// for slurmctld at the new address while slurmctld still has the old one, or it ends slurmctld.
 var restartNames = []string{"slurmctldhost", "slurmctldport", "slurmctldaddr", "slurmuser", "statesavelocation",
 	"authtype"}
 

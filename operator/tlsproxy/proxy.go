@@ -24,8 +24,8 @@ type Limits struct {
 	Idle time.Duration
 }
 
-// DefaultLimits are those for slurmrestd, which is silent while it makes an answer: for a list of 100,000 jobs more
-// than half a minute on a quiet machine.
+// DefaultLimits are the limits for slurmrestd. It is silent while it prepares a response: more than half a minute for
+// a list of 100,000 jobs on a quiet machine.
 func DefaultLimits() Limits {
 	return Limits{Connections: 1024, Handshake: 10 * time.Second, Idle: 10 * time.Minute}
 }

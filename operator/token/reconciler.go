@@ -67,8 +67,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return kube.ResultOf(limitRequeue(todo.requeueAfter), err)
 }
 
-// resyncInterval is how often a Token is reconciled although nothing is due: its Secret may have
-// been changed or deleted, and a missing key may have been created.
+// resyncInterval is the interval of reconciliations of a Token without a due action: its Secret may have been
+// changed or deleted, and a missing key may have been created.
 const resyncInterval = time.Minute
 
 // limitRequeue returns the time until the next reconciliation, given the time until something is

@@ -17,10 +17,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/kube"
 )
 
-// SetupWithManager makes the manager run the reconciler for every Token that changes, when a token
-// is due for renewal, and periodically: Secrets are not watched, because the right to watch Secrets
-// includes the right to read all of them. While the key of a Controller is being replaced (package rotation), each step is a
-// change of the Tokens of its namespace.
+// SetupWithManager makes the manager run the reconciler for every Token that changes, when a token is due for renewal, and
+// periodically. Secrets are not watched, because the right to watch Secrets includes the right to read all of them.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, guard kube.Guard) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("token").
 		For(&v1beta1.Token{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).

@@ -16,9 +16,9 @@
 //
 // The managed fields show who set a NodeSet to zero. A zero that was set through the scale subresource (kubectl scale) is a pause, and
 // lasts until the replicas are raised. A zero that was written with the object (Helm, GitOps, kubectl apply, kubectl edit) is the
-// initial size and not a pause. HPAs use the scale subresource too: while an HPA reports the zero as its own, the reconciler claims
-// the zero by applying it again as FieldManager, so that it does not count as a pause after the HPA is deleted. If the HPA was deleted
-// while no operator led, deleted_hpa.go decides who set the zero. The annotations v1beta1.AnnotationWake and
+// initial size and not a pause. HPAs use the scale subresource too. While an HPA reports the zero as its own, the reconciler claims
+// the zero: it applies the zero again as FieldManager. So the zero does not count as a pause after the HPA is deleted. If the HPA was
+// deleted while no operator led, deleted_hpa.go decides who set the zero. The annotations v1beta1.AnnotationWake and
 // v1beta1.AnnotationZeroAfter override this.
 //
 // Invariants:

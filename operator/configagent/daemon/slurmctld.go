@@ -51,9 +51,9 @@ const slurmdbdDelay = 10 * time.Second
 // its start, so it is restarted instead, which interrupts nothing. If this slurmctld does not answer while another one does, the agent
 // waits for it, then ends it.
 //
-// On a reconfigure slurmctld saves its state and executes itself again. If it does not answer after that, as 24.11 does
-// now and then when it registers with slurmdbd, it is ended: since it has answered nothing, nothing is lost. That was seen
-// while slurmdbd was away, so Apply waits for slurmdbd before, no longer than slurmdbdDelay. No job starts meanwhile.
+// On a reconfigure slurmctld saves its state and executes itself again. If it does not answer after that, it is ended, as sometimes
+// happens with 24.11 when it registers with slurmdbd. Nothing is lost, since it has answered nothing. That was seen while slurmdbd was
+// away, so Apply waits for slurmdbd before, no longer than slurmdbdDelay. No job starts meanwhile.
 //
 // configagent.ErrNotHandedOut reports that slurmctld was started again instead of a reconfigure.
 func (s Slurmctld) Apply(ctx context.Context, effect slurmconf.Effect) error {

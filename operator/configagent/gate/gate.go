@@ -68,8 +68,8 @@ func (g Gate) applyStates(ctx context.Context) error {
 	return g.Conf.Apply(ctx, g.closed())
 }
 
-// KeepClosed keeps any Watch from opening the gate as a forgotten one until stop is called: a slow slurmctld, with a call of scontrol
-// for each partition, takes longer than forgottenAfter to get a configuration.
+// KeepClosed prevents any Watch from opening the gate as a forgotten one until stop is called. A slow slurmctld, with a call of
+// scontrol for each partition, takes longer than forgottenAfter to get a configuration.
 func (g Gate) KeepClosed(ctx context.Context) (stop func()) {
 	return g.closed().KeepFresh(ctx, cmp.Or(g.refreshInterval, forgottenAfter/6))
 }

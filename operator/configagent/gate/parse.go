@@ -7,8 +7,8 @@ var sending = regexp.MustCompile(`(?m)^Agent (?:queue size|count|thread count):\
 
 func isSending(sdiag string) bool { return sending.MatchString(sdiag) }
 
-// unlaunched is a job, as "squeue --format='%T %r'" prints it, that has its nodes and is not launched: some of them are
-// powered up, or run the prolog (PrologFlags=Alloc in slurm.conf(5)).
+// unlaunched matches a job, as "squeue --format='%T %r'" prints it, that has its nodes but is not launched yet. Some of
+// its nodes are being powered up, or run the prolog (PrologFlags=Alloc in slurm.conf(5)).
 var unlaunched = regexp.MustCompile(`(?m)^(?:CONFIGURING\b|RUNNING Prolog$)`)
 
 func hasUnlaunched(squeue string) bool { return unlaunched.MatchString(squeue) }

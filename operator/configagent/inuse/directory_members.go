@@ -35,8 +35,8 @@ func (r *reservation) addMembers(database, list string) {
 }
 
 // checkMembers returns *configagent.HeldError if reservations name users or groups that the directory does not find now. slurmctld
-// looks them up when it reads its configuration: 24.11 deletes such a reservation and holds the jobs that wait for it, and 26.05 keeps
-// it without members until the next reconfigure (measured: docs/development/slurm.md).
+// looks them up when it reads its configuration. 24.11 deletes such a reservation and holds the jobs that wait for it. 26.05 keeps it
+// without members until the next reconfigure (measured: docs/development/slurm.md).
 func (j Judge) checkMembers(ctx context.Context) error {
 	if j.FindUnknown == nil || !j.hasStarted() {
 		return nil

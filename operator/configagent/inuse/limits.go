@@ -44,7 +44,7 @@ func hasAssociations(settings []slurmconf.Setting) bool {
 }
 
 // checkEnforcement returns *configagent.HeldError if jobs run while the wanted files make slurmctld end jobs at limits, or change or
-// remove the QOS of their partition while it does: it ends jobs beyond MaxTRESMins within a minute (measured:
+// remove the QOS of their partition while it does. slurmctld ends jobs beyond MaxTRESMins within a minute (measured:
 // docs/development/slurm.md), and does not announce which.
 func (j Judge) checkEnforcement(ctx context.Context, inForce, wanted configagent.Files) error {
 	before, after := partition.Settings(inForce), partition.Settings(wanted)

@@ -23,8 +23,8 @@ func reservationOverRun(settings []slurmconf.Setting) uint64 {
 	return out
 }
 
-// checkReservationOverRun returns *configagent.HeldError if jobs run past the end of their reservation while the wanted files let them do
-// so for a shorter time: slurmctld would end them within half a minute (measured: docs/development/slurm.md).
+// checkReservationOverRun returns *configagent.HeldError if jobs run past the end of their reservation and the wanted files allow that
+// for a shorter time. slurmctld would end the jobs within half a minute (measured: docs/development/slurm.md).
 func (j Judge) checkReservationOverRun(ctx context.Context, inForce, wanted configagent.Files) error {
 	if reservationOverRun(partition.Settings(wanted)) >= reservationOverRun(partition.Settings(inForce)) {
 		return nil

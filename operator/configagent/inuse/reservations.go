@@ -14,8 +14,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// checkReservations returns *configagent.HeldError if the wanted files remove what reservations need: slurmctld deletes a reservation
-// without its partitions, as many licenses as it has or all of its nodes, and holds the jobs that wait for it.
+// checkReservations returns *configagent.HeldError if the wanted files remove what reservations need. slurmctld deletes a reservation
+// if its partition, all of its nodes or too many licenses are removed, and holds the jobs that wait for it.
 func (j Judge) checkReservations(ctx context.Context, before, after conf) error {
 	removed := map[string][]string{
 		"partition": missing(before.partitions, after.partitions),

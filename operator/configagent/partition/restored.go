@@ -106,9 +106,9 @@ func (o Override) adoptLost(ctx context.Context, states, set map[string]string) 
 	return nil
 }
 
-// RestoreLost restores the states once more if another slurmctld serves than at Restore, with states that were saved before Restore:
-// slurmctld saves some seconds after a change, and may be killed meanwhile. It does nothing once slurmctld has saved the states, or
-// while partitions are overridden again.
+// RestoreLost restores the states once more if another slurmctld serves than at Restore, with states that were saved before Restore.
+// slurmctld saves a change some seconds later, and may be killed before. It does nothing once slurmctld has saved the states, or while
+// partitions are overridden again.
 func (o Override) RestoreLost(ctx context.Context) error {
 	if o.isOverridden() {
 		return nil

@@ -35,8 +35,8 @@ func readTRES(settings []slurmconf.Setting) tresNames {
 	return out
 }
 
-// replaceIn returns the line of a setting in the trial, which has no slurmdbd: with a TRES that is built in instead of each that comes
-// from slurmdbd. Weights of a TRES that AccountingStorageTRES does not list stay, so that slurmctld refuses them.
+// replaceIn returns the line of a setting for the trial, which has no slurmdbd: a built-in TRES replaces each TRES that comes from
+// slurmdbd.
 func (names tresNames) replaceIn(s slurmconf.Setting) string {
 	if names == nil {
 		return s.Text

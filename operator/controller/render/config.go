@@ -20,8 +20,9 @@ import (
 // systemd (cgroup.conf(5), IgnoreSystemd).
 const cgroupConf = "CgroupPlugin=autodetect\nIgnoreSystemd=yes\n"
 
-// withoutSystemd returns the user's cgroup.conf of a cluster with workers, with the line of cgroupConf on systemd unless it has a setting
-// of systemd itself: slurmd finds no systemd in its pod, and ends, also with IgnoreSystemdOnFailure (26.05, measured).
+// withoutSystemd returns the user's cgroup.conf of a cluster with workers. It adds cgroupConf's line about systemd, unless the user
+// sets a systemd option. Otherwise slurmd ends, because it finds no systemd in its pod, even with IgnoreSystemdOnFailure (26.05,
+// measured).
 func withoutSystemd(text string) string {
 	for _, setting := range slurmconf.ParseSettings(text) {
 		switch strings.ToLower(setting.Name) {

@@ -23,8 +23,8 @@ func (in Input) metadata(name string) metav1.ObjectMeta {
 			refs.Anchor(in.Controller.Namespace, in.NamespaceUID)}}
 }
 
-// InternalService returns the headless Service that gives each slurmctld a DNS name, also while it is
-// not Ready: a backup must find the primary, and a starting slurmctld itself.
+// InternalService returns the headless Service that gives each slurmctld a DNS name, even while it is not
+// Ready: a backup must find the primary, and a starting slurmctld must find itself.
 func InternalService(in Input) *corev1.Service {
 	out := &corev1.Service{
 		ObjectMeta: in.metadata(names.ControllerInternalService(in.Controller.Name)),

@@ -100,9 +100,9 @@ func Conditions(have []corev1.PodCondition, node *slurm.Node, now metav1.Time) (
 	return append(out, added...), changed || len(added) > 0
 }
 
-// Registration returns the conditions of a pod with the condition that records the registration of its slurmd,
-// if a reading shows it and the condition does not belong to this slurmd yet. It reports whether anything
-// differs. The condition is written together with the conditions of the Slurm node, so it costs no extra write.
+// Registration adds to a pod's conditions the one that records the registration of its slurmd, if a reading
+// shows the registration and this slurmd's is not recorded yet. It reports whether anything differs. The
+// condition is written together with the conditions of the Slurm node, so it costs no extra write.
 func Registration(have []corev1.PodCondition, s *plan.SlurmReading, w *plan.Worker, now metav1.Time) (
 	[]corev1.PodCondition, bool) {
 	if w.HasRegistered() || !s.ShowsRegistration(w) {

@@ -103,8 +103,8 @@ func (s RecordShape) Compare(record *plan.Record, n *slurm.Node) {
 	record.LacksGRES = record.Future && !record.OtherShape && s.LacksGRES(n, note.Shape)
 }
 
-// IsExceededBy reports whether Slurm refuses a slurmd of the shape for a record of another one: the record has more of
-// a resource, other types of one, or other reserved cores.
+// IsExceededBy reports whether Slurm refuses a slurmd of the shape for a record of another shape. The record has more of a resource,
+// other types of a resource, or other reserved cores.
 func (s RecordShape) IsExceededBy(n *slurm.Node) bool {
 	exceeds := func(stated, shown uint64) bool { return stated > 0 && shown > stated }
 	return exceeds(s.cpus, uint64(n.CPUs)) || exceeds(s.memoryMiB, n.MemoryMiB) ||

@@ -8,9 +8,9 @@ import (
 // Namesake is a Kubernetes node that gets no worker, because another has its Slurm node name.
 type Namesake struct{ KubeNode, Owner, SlurmName string }
 
-// nameOwners returns the Kubernetes node that each Slurm node name belongs to in scaling mode DaemonSet:
-// the node of the worker that has the name, else the node that last had it, else the first of KubeNodes without a pod,
-// which is the oldest. So names like gpu1.rack-a and gpu1.rack-b never share a Slurm node.
+// nameOwners returns, in scaling mode DaemonSet, the Kubernetes node that owns each Slurm node name. It is the node of the worker that
+// has the name, else the node that last had it, else the oldest node without a pod (the first of KubeNodes). So names like gpu1.rack-a
+// and gpu1.rack-b never share a Slurm node.
 func (b *planRun) nameOwners() map[string]string {
 	out := map[string]string{}
 	workers := sortedByName(b.observed.Workers)

@@ -10,8 +10,8 @@ import (
 // less than its record, and drains the record. So a record of another shape is deleted and recreated while it is FUTURE and nothing
 // names it. Workers are created on records of their own shape.
 
-// recordsRecreated is the largest number of records that are created again at a time: at most a quarter of them,
-// because a job that only missing records can run becomes BadConstraints.
+// recordsRecreated is the largest number of records that are recreated at a time. It is limited to a quarter of them, because a job
+// that only missing records can run becomes BadConstraints.
 const recordsRecreated = 10
 
 // recreatePause is the pause before the next records are created again.

@@ -29,11 +29,10 @@ func Service(cluster, namespace string, owners ...metav1.OwnerReference) *corev1
 	}
 }
 
-// Budget returns the disruption budget that protects all workers of a cluster that have work from
-// eviction. minAvailable is a number that no count reaches: a percentage or maxUnavailable would be
-// computed from the replicas of the owners, which are fewer than the pods during scale-in. Unready
-// workers are protected as well (IfHealthyBudget), because a job may be running although slurmd
-// does not respond.
+// Budget returns the disruption budget that protects all workers of a cluster that have work from eviction.
+// minAvailable is a number that no count reaches. Kubernetes would compute a percentage or maxUnavailable
+// from the replicas of the owners, which are fewer than the pods during scale-in. Unready workers are
+// protected as well (IfHealthyBudget), because a job may be running although slurmd does not respond.
 func Budget(cluster, namespace string, owners ...metav1.OwnerReference) *policyv1.PodDisruptionBudget {
 	selector := names.WorkerSelector(cluster)
 	selector[v1beta1.LabelPodProtect] = "true"

@@ -70,8 +70,8 @@ func (in Input) defaultSlurmd(user userParts) corev1.Container {
 }
 
 // defaultReadinessProbe connects to slurmd's port and sends nothing. A command that lists steps must never be
-// a probe: slurmd then connects to the socket of every step, treats a batch step that does not listen yet as
-// stray and deletes its script, and the job fails. test/stepcommands lists the commands.
+// a probe: slurmd then connects to the socket of every step. It treats a batch step that does not listen yet
+// as stray and deletes its script, and the job fails. test/stepcommands lists the commands.
 func defaultReadinessProbe() *corev1.Probe {
 	return &corev1.Probe{
 		ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(
