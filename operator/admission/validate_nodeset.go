@@ -227,7 +227,8 @@ func checkNumbers(f *findings, at *field.Path, s v1beta1.NodeSetSpec) {
 	}
 }
 
-// checkMostReplicas refuses more workers than Slurm supports. A NodeSet that has them already can be changed otherwise.
+// checkMostReplicas refuses more workers than Slurm supports. Other fields of a NodeSet that already has too many can
+// be changed.
 func checkMostReplicas(f *findings, at *field.Path, old, new *v1beta1.NodeSet) {
 	n := scaling.SpecReplicas(new)
 	if n > scaling.MaxNodes && (old == nil || scaling.SpecReplicas(old) != n) {

@@ -28,7 +28,7 @@ func Resources() []string {
 	return []string{"accountings", "clusters", "controllers", "loginsets", "nodesets", "restapis", "tokens"}
 }
 
-// Register adds every webhook to a server. It uses a scheme of its own.
+// Register adds every webhook to a server. It uses its own scheme.
 func Register(server webhook.Server) error {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, v1beta1.AddToScheme} {

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// parallelReads is how many agents are asked at a time.
+	// parallelReads is the number of agents that are asked concurrently.
 	parallelReads = 32
-	// passTimeout is how long the agents of one reconciliation may take together. Those that have not answered by then
-	// count as silent, so that no object holds up the others.
+	// passTimeout limits the time for all agents of one reconciliation. Agents that have not answered by then count as
+	// silent, so that no object delays the others.
 	passTimeout = 10 * time.Second
 )
 

@@ -18,7 +18,8 @@ import (
 const (
 	// settlingInterval is how often the operator asks agents while they work on a configuration.
 	settlingInterval = time.Second
-	// silentInterval is how often it looks for agents that do not answer, or that wait. A pod that becomes ready is noticed at once.
+	// silentInterval is the interval of questions to agents that do not answer, or that wait. A pod that becomes ready is noticed at
+	// once.
 	silentInterval = 5 * time.Second
 )
 

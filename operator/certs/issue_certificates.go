@@ -19,7 +19,7 @@ import (
 const (
 	caLifetime      = 10 * 365 * 24 * time.Hour
 	servingLifetime = 90 * 24 * time.Hour
-	// clockSkew is how far clocks may differ.
+	// clockSkew is the largest difference between clocks.
 	clockSkew = 5 * time.Minute
 )
 

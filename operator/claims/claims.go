@@ -44,7 +44,7 @@ type namespace struct {
 
 	mu    sync.Mutex
 	seen  seen
-	until time.Time // how long the Lease is ours; zero if it is not
+	until time.Time // the end of our hold on the Lease; zero without a hold
 
 	// lease is the Lease as this operator wrote it last, or nil if it must be read. wasLost is true if another operator took it from
 	// this one. Only the keeper uses both.
@@ -52,7 +52,7 @@ type namespace struct {
 	wasLost bool
 }
 
-// restartInterval is how long an operator runs before it starts again for a namespace that it has lost and may have again.
+// restartInterval is the minimum time between restarts of an operator for a namespace that it has lost and may hold again.
 const restartInterval = 10 * time.Minute
 
 // New returns the Claims of an installation. Its client must not read from a cache.

@@ -76,7 +76,7 @@ func (s seen) isHeld(now time.Time) bool {
 	return s.holder != "" && now.Before(s.holderSince.Add(leaseDuration))
 }
 
-// isWantedByAnother reports whether an operator asks for the namespace that its flags name.
+// isWantedByAnother reports whether an operator requests the namespace that its flags name.
 func (s seen) isWantedByAnother(now time.Time, name string) bool {
 	return s.wantedBy != "" && s.wantedBy != name && now.Before(s.wantedSince.Add(leaseDuration))
 }
@@ -88,7 +88,7 @@ const (
 	wait   step = iota // another operator holds the Lease
 	hold               // take it, or renew it
 	ask                // ask the holder, which manages all namespaces
-	giveUp             // another operator asks for it
+	giveUp             // another operator requests it
 )
 
 // decideStep returns the operator's next step for the Lease of a namespace.

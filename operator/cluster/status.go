@@ -82,7 +82,8 @@ func statusOf(now time.Time, c *v1beta1.Cluster, s observation) v1beta1.ClusterS
 	return out
 }
 
-// maxVersion is how long the text of a version may be. A server may answer anything, and a status must be accepted.
+// maxVersion is the maximum length of a version's text. A server may answer anything, and the API server must
+// accept the status.
 const maxVersion = 64
 
 func setNonEmpty(field *string, value string) {

@@ -43,7 +43,7 @@ type AccountsConfig struct {
 	// Wanted is the folder with slurmconf.AccountsFile. Accepted is a folder that outlives the container, for the
 	// status.
 	Wanted, Accepted string
-	// Interval is how often the agent looks at the wanted folder.
+	// Interval is the interval of reads of the wanted folder.
 	Interval time.Duration
 	// Load brings accounts into the database (accounts.Loader).
 	Load func(context.Context, slurmconf.Accounts) (string, error)
@@ -63,8 +63,8 @@ type AccountsAgent struct {
 const (
 	// accountsStatusFile has the revision of the accounts applied last.
 	accountsStatusFile = ".accounts-revision"
-	// refusedRetryDelay is how long the agent waits until it tries refused accounts again: jobs, a QOS or another
-	// cluster may have been in the way.
+	// refusedRetryDelay is the pause before refused accounts are tried again: jobs, a QOS or another cluster may
+	// have prevented them.
 	refusedRetryDelay = time.Minute
 	// loadTimeout is how long sacctmgr may take.
 	loadTimeout = 10 * time.Minute

@@ -19,7 +19,7 @@ type Config struct {
 	// Wanted is the folder with the wanted files. Live is the directory of slurm.conf. Accepted is a folder that outlives the pod and
 	// keeps the files accepted last.
 	Wanted, Live, Accepted string
-	// Interval is how often the agent looks at the wanted folder.
+	// Interval is the interval of reads of the wanted folder.
 	Interval time.Duration
 	// Check returns nil if the daemon would start with the files, and *RefusedError if not.
 	Check func(context.Context, Files) error
@@ -77,7 +77,7 @@ type Agent struct {
 	restoreHeld string
 	// brought is the revision that the kubelet has brought.
 	brought string
-	// follows reports whether the daemon was in standby when it was last asked, see followServing.
+	// follows reports whether the daemon was in standby at the last check, see followServing.
 	follows bool
 	// keepsKeySet reports whether the daemon keeps a key set that is no longer wanted.
 	keepsKeySet bool

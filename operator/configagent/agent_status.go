@@ -76,7 +76,7 @@ func (s Status) Problem() string {
 	return s.Error
 }
 
-// maxText is how many bytes of an error the status has at most: Slurm quotes lines of any length.
+// maxText is the maximum number of bytes of an error in the status: Slurm quotes lines of any length.
 const maxText = 8 << 10
 
 // newStatus returns the status that follows from the agent's two records.

@@ -198,7 +198,7 @@ func (a *Agent) finish(ctx context.Context, err error) {
 	case err == nil && restored:
 		a.update(func() {
 			a.last.awaited = awaitsNothing
-			if a.last.isGiven { // the daemon serves in between
+			if a.last.isGiven { // the daemon serves until then
 				a.last.retryAt, a.last.isGiven = backoff(a.cfg.Now(), a.last.failures, true), false
 			}
 		})

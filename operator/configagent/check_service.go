@@ -38,7 +38,7 @@ func (c Checker) awaitService(ctx context.Context, settings trial.Settings, ende
 	}
 }
 
-// knockInterval is how long to wait between two connections to a slurmctld that does not take them.
+// knockInterval is the pause between two connections to a slurmctld that does not accept them.
 const knockInterval = 10 * time.Millisecond
 
 // awaitAnswer connects to a daemon, sends nothing, and reports whether the daemon has closed the connection.

@@ -66,7 +66,7 @@ func (w fileWriter) writeShared(path string, file File) error {
 // WriteShared replaces a file that several processes may replace at the same time, in one step. It is on the disk before.
 func WriteShared(path string, file File) error { return newFileWriter().writeShared(path, file) }
 
-// leftoverAge is when a file of createTemporary belongs to a process that has ended.
+// leftoverAge is the age at which a file of createTemporary belongs to a process that has ended.
 const leftoverAge = time.Hour
 
 // createTemporary creates an empty file beside a path and returns its path. No other process uses the file. It removes the

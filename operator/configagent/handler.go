@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Handler serves the agent's status: /status is it in JSON, and /started answers 200 once the daemon can
+// Handler serves the agent's status: /status returns it in JSON, and /started answers 200 once the daemon can
 // start.
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()

@@ -39,7 +39,7 @@ func SetupWithManager(mgr ctrl.Manager) error {
 	return mgr.Add(&Upgrader{Client: c, Log: mgr.GetLogger().WithName("definitions")})
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: an older replica that stands by changes nothing.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: an older standby replica changes nothing.
 func (*Upgrader) NeedLeaderElection() bool { return true }
 
 // Start upgrades the definitions, again until it succeeds or ctx ends.

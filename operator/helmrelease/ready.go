@@ -14,7 +14,7 @@ func allKinds() []string {
 	return []string{"Accounting", "Cluster", "Controller", "LoginSet", "NodeSet", "RestApi", "Token"}
 }
 
-// AwaitReady waits until every custom resource of the release is Ready, or stands for a daemon that runs elsewhere. It
+// AwaitReady waits until every custom resource of the release is Ready, or represents a daemon that runs elsewhere. It
 // blocks until ctx ends. A release without custom resources is an error.
 func (r *Release) AwaitReady(ctx context.Context) error {
 	var ready []string

@@ -23,7 +23,7 @@ const (
 	releaseNamespace = "meta.helm.sh/release-namespace"
 )
 
-// reportInterval is how often the objects that are waited for are named again.
+// reportInterval is the interval of messages about the objects that are waited for.
 const reportInterval = 30 * time.Second
 
 // Release is a Helm release.
@@ -34,7 +34,7 @@ type Release struct {
 	Revision int
 	// Job is the Job of the hook, or empty, in the namespace of the operator.
 	Job, OperatorNamespace string
-	// Namespaces are those that the operator manages, empty for all.
+	// Namespaces are the namespaces that the operator manages, empty for all.
 	Namespaces []string
 	// Interval is the time between two reads while waiting.
 	Interval time.Duration
@@ -92,7 +92,8 @@ func (r *Release) containsObject(o object) bool {
 	return marks[releaseName] == r.Name && marks[releaseNamespace] == r.Namespace
 }
 
-// failuresInRow is how many looks may fail: with the interval of the program, as many seconds, such as while an API server is replaced.
+// failuresInRow is the number of consecutive reads that may fail. With the program's interval it is also the number of seconds, such as
+// while an API server is replaced.
 const failuresInRow = 300
 
 // waitUntilNone calls look until it returns nothing. It reports what it waits for whenever that changes. describe returns the reason,

@@ -129,7 +129,7 @@ func RecordName(release string, revision int) string {
 	return fmt.Sprintf("sh.helm.release.v1.%s.v%d", release, revision)
 }
 
-// absencePeriod is how long a namespace has no operator until that is an error: a new leader needs less.
+// absencePeriod is the time without an operator in a namespace after which it is an error: a new leader needs less.
 const absencePeriod = time.Minute
 
 // canEnd reports whether an operator manages the namespace of an object; otherwise the object would wait forever. An object without

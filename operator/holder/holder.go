@@ -22,11 +22,13 @@ import (
 )
 
 const (
-	// Period is how long a write of another operator counts. It is far more than clocks differ.
+	// Period is the time for which a write of another operator counts. It is far longer than the difference between
+	// clocks.
 	Period = time.Hour
-	// Trial is how long another operator that may have ended has to write, several times its resync interval.
+	// Trial is the time that another operator, which may have ended, gets to write. It is several times its resync
+	// interval.
 	Trial = 2 * time.Minute
-	// clockSkew is how far AnnotationTakeOver may be ahead.
+	// clockSkew is the time by which AnnotationTakeOver may be ahead.
 	clockSkew = 5 * time.Minute
 )
 

@@ -18,8 +18,8 @@ func SlurmClusterName(c *v1beta1.Controller) string {
 // ControllerService returns the name of the Service of a Controller's slurmctld.
 func ControllerService(controller string) string { return controller + "-controller" }
 
-// ControllerInternalService returns the name of the headless Service that gives each of a
-// Controller's slurmctlds a name of its own.
+// ControllerInternalService returns the name of the headless Service that gives each of a Controller's slurmctlds its own
+// name.
 func ControllerInternalService(controller string) string { return controller + "-controller-internal" }
 
 // ControllerStatefulSet returns the name of the StatefulSet of a Controller's slurmctlds.

@@ -113,8 +113,8 @@ func (s *observation) absentKubeNodesToAvoid(count int) []string {
 	return out
 }
 
-// mayBelongToOthers reports whether a Slurm node belongs, or may belong, to others than the NodeSet. It also knows the nodes that
-// the plan does not see: they concern only workers that would get their names.
+// mayBelongToOthers reports whether a Slurm node belongs, or may belong, to others than the NodeSet. It includes nodes that the plan
+// does not see, which matter only for workers that would get their names.
 func (s *observation) mayBelongToOthers(name string) bool {
 	if s.desired.ReservedNames[name] != "" || s.slurm.OwnedByOthers[name] != "" {
 		return true

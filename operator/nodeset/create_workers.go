@@ -205,7 +205,7 @@ func pinnedKubeNode(s *observation, spec *corev1.PodSpec, ordinal int) string {
 	return name
 }
 
-// formatOrdinal returns an ordinal as status.ordinalToNode has it.
+// formatOrdinal returns an ordinal in the format of status.ordinalToNode.
 func formatOrdinal(ordinal int) string { return strconv.Itoa(ordinal) }
 
 // pins returns ordinalPins, which it determines once.
@@ -245,7 +245,7 @@ func ordinalPins(s *observation) map[string]string {
 	return out
 }
 
-// compareOrdinals compares ordinals as status.ordinalToNode has them.
+// compareOrdinals compares ordinals in the format of status.ordinalToNode.
 func compareOrdinals(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }

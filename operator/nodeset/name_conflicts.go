@@ -25,8 +25,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// leftOutRecheck is how soon a NodeSet that slurm.conf leaves out is looked at again: others that change do not
-// reconcile it.
+// leftOutRecheck is the interval of checks of a NodeSet that slurm.conf leaves out: changes of other NodeSets do not reconcile it.
 const leftOutRecheck = 30 * time.Second
 
 // observeNames reads the names that the NodeSet's workers must not have. It returns a problem if slurm.conf of the Controller leaves

@@ -37,7 +37,7 @@ type observation struct {
 	// clusterRef is the name of its Controller or Cluster, clusterFound whether that exists.
 	clusterRef   string
 	clusterFound bool
-	// clusterOwner refers to it as an owner.
+	// clusterOwner is the owner reference to the cluster.
 	clusterOwner metav1.OwnerReference
 	// namespaceUID is empty while it is not known.
 	namespaceUID types.UID
@@ -78,7 +78,8 @@ type observation struct {
 	kubeNodes     map[string]*corev1.Node
 	// avoidedKubeNodes are the results of kubeNodesToAvoid, by revision.
 	avoidedKubeNodes map[string]avoidedKubeNodes
-	// servedKubeNodes are those where a worker of another NodeSet has their network, so that they have no room for a second one.
+	// servedKubeNodes are the Kubernetes nodes whose network a worker of another NodeSet uses, so that they have no room for a second
+	// one.
 	servedKubeNodes map[string]bool
 	claims          map[string]*corev1.PersistentVolumeClaim
 	workers         []plan.Worker

@@ -15,7 +15,7 @@ import (
 type Input struct {
 	// Accounting is not modified. It has a storageConfig.
 	Accounting *v1beta1.Accounting
-	// Accounts are those that the database should have, nil if the operator does not manage them.
+	// Accounts are the desired accounts of the database, or nil if the operator does not manage them.
 	Accounts *slurmconf.Accounts
 	// Image is the image of slurmdbd if the Accounting sets no image.
 	Image string

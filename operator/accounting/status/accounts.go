@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	// accountsInterval is how often the operator asks the agent while accounts are not decided.
+	// accountsInterval is the interval of questions to the agent while accounts are undecided.
 	accountsInterval = 2 * time.Second
-	// refusedInterval is how often it asks after the agent has refused them, which tries them again.
+	// refusedInterval is the interval of questions after the agent has refused accounts, which it tries
+	// again.
 	refusedInterval = 30 * time.Second
 )
 

@@ -1,4 +1,4 @@
-// Package accounts brings files with accounts, users and QOS into the database of slurmdbd, by means of sacctmgr.
+// Package accounts loads files with accounts, users and QOS into the database of slurmdbd with sacctmgr.
 //
 // A file has the format of "sacctmgr dump" and lines of QOS, which sacctmgr load does not know:
 //

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// smallRemoval is how many associations prune removes at once from a cluster however few it has.
+	// smallRemoval is the number of associations that prune may always remove at once, even from a small cluster.
 	smallRemoval = 2
 	// removalShare limits what prune removes at once: one in removalShare of a cluster's associations.
 	removalShare = 4
-	// maxDescribed is how many associations a description of a removal names.
+	// maxDescribed is the number of associations that a description of a removal names.
 	maxDescribed = 10
 )
 

@@ -26,7 +26,7 @@ func (e *commandError) Error() string {
 func (s sacctmgr) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, s.program, args...) //nolint:gosec // the program is given by whoever starts the agent
 	cmd.Env = append(slurmconf.CommandEnvironment(os.Environ()), "SLURM_CONF="+s.conf, "LC_ALL=C.UTF-8")
-	// Its questions are answered with no: a trial changes nothing. At the end of its input it asks for ever.
+	// The answer to its questions is no: a trial changes nothing. At the end of its input it would ask forever.
 	cmd.Stdin = strings.NewReader(strings.Repeat("n\n", 100))
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// maxReason is how many bytes of sacctmgr's words a condition quotes, and maxOutput how many the log does.
+	// maxReason is the number of bytes of sacctmgr's output in a condition, and maxOutput the number in the log.
 	maxReason = 700
 	maxOutput = 4096
 )

@@ -14,10 +14,10 @@ const (
 	// heartbeatAge is the maximum age of a heartbeat. The serving one of several slurmctlds writes a heartbeat at least every 30
 	// seconds, except while the disk is full.
 	heartbeatAge = 10 * time.Minute
-	// absenceAge is how old the heartbeat of a slurmctld may be that is not up, since it executes itself again. One in standby takes
+	// absenceAge is the maximum age of the heartbeat of a slurmctld that is not up because it executes itself again. A standby takes
 	// over after SlurmctldTimeout, which is 2 minutes by default.
 	absenceAge = 3 * time.Minute
-	// freshHeartbeatAge is how old the heartbeat of a slurmctld may be that serves without doubt.
+	// freshHeartbeatAge is the maximum age of the heartbeat of a slurmctld that certainly serves.
 	freshHeartbeatAge = time.Minute
 )
 

@@ -45,7 +45,7 @@ type processID struct {
 // processUse is the CPU and I/O that a process has used since its start.
 type processUse struct {
 	cpu time.Duration
-	// io is how many bytes it has read and written, 0 if that may not be read.
+	// io is the number of bytes read and written, or 0 without permission to read it.
 	io int64
 }
 
@@ -74,7 +74,7 @@ func readProcess(pidFile, proc string) (processID, processUse, error) {
 	return processID{pid, fields[starttime]}, processUse{time.Duration(user+system) * clockTick, readIO(dir)}, nil
 }
 
-// readIO returns how many bytes a process has read and written, or 0.
+// readIO returns the number of bytes that a process has read and written, or 0.
 func readIO(dir string) int64 {
 	text, err := os.ReadFile(filepath.Join(dir, "io")) //nolint:gosec // proc(5)
 	if err != nil {

@@ -34,14 +34,14 @@ type Slurmctld struct {
 	InStandby *atomic.Bool
 	// FirstSaved remembers when slurmctld was last made to save its first state, in seconds since 1970. nil remembers nothing.
 	FirstSaved *atomic.Int64
-	// Log is where a slurmctld that had to be ended is reported.
+	// Log gets a message about each slurmctld that had to be ended.
 	Log *slog.Logger
 }
 
 // killDelay is the time that slurmctld gets to end after SIGTERM. A hung slurmctld does not end; a slow one saves its state first.
 const killDelay = 30 * time.Second
 
-// slurmdbdDelay is how long a change waits for slurmdbd, which starts again within seconds unless it is down.
+// slurmdbdDelay is the time that a change waits for slurmdbd, which restarts within seconds unless it is down.
 const slurmdbdDelay = 10 * time.Second
 
 // Apply makes slurmctld read its configuration again, and returns when it answers. For a restart it ends
@@ -263,7 +263,7 @@ func (s Slurmctld) IsRunning() bool {
 	return err == nil && isAlive(pid)
 }
 
-// openDelay is how long opening the gate may take once the agent ends.
+// openDelay limits the time to open the gate once the agent ends.
 const openDelay = 10 * time.Second
 
 // closeGate keeps jobs from starting until the returned function is called. A gate that does not close is only logged: the

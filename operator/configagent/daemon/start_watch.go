@@ -19,7 +19,7 @@ const (
 	// startCPU and startIO are more than the idle threads of a slurmctld use in hangPeriod.
 	startCPU = 3 * time.Second
 	startIO  = 1 << 20
-	// startInterval is how often a slurmctld that starts is looked at.
+	// startInterval is the interval of samples of a starting slurmctld.
 	startInterval = 10 * time.Second
 )
 
@@ -35,7 +35,7 @@ type startSample struct {
 	used           processUse
 }
 
-// startWatch records how long a starting slurmctld has done nothing. The zero value has no samples.
+// startWatch records since when a starting slurmctld has done nothing. The zero value has no samples.
 type startWatch struct {
 	process     processID
 	hasAnswered bool

@@ -22,8 +22,8 @@ type Gate struct {
 	File string
 	// Conf gives partitions new states in slurm.conf.
 	Conf partition.ConfStates
-	// Serves returns an error if another slurmctld serves, whose agent applies the states in slurm.conf. nil means that this one
-	// serves.
+	// Serves returns an error if another slurmctld serves; that slurmctld's agent applies the states in slurm.conf. nil means that
+	// this one serves.
 	Serves func(ctx context.Context) error
 	Log    *slog.Logger
 	// refreshInterval is how often KeepClosed refreshes File, 0 for the default.

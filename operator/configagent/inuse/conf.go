@@ -154,7 +154,7 @@ func downNodes(settings []slurmconf.Setting) map[string]bool {
 // nodeNames returns the names of the static nodes.
 func (c conf) nodeNames() []string { return slices.Collect(maps.Keys(c.nodes)) }
 
-// room returns how many dynamic nodes slurmctld may have.
+// room returns the number of dynamic nodes that slurmctld may have.
 func (c conf) room() uint64 { return c.maxNodes - uint64(len(c.nodes)) }
 
 // expand returns the names of a hostlist, which is a name itself if it cannot be read.

@@ -8,7 +8,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// quotedLength is how many bytes of a secret in a row a message may contain by chance.
+// quotedLength is the number of consecutive bytes of a secret that a message may contain by chance.
 const quotedLength = 6
 
 // hiddenReason replaces a message that quotes a secret.

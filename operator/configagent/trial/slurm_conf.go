@@ -61,7 +61,7 @@ func SlurmConf(files map[string]string, s Settings) string {
 		"StateSaveLocation="+s.Dir+"/state",
 		// "Running as primary controller" has this level.
 		"SlurmctldDebug=info",
-		// The socket belongs to the slurmctld that runs.
+		// The socket belongs to the running slurmctld.
 		"AuthInfo="+authInfo+"disable_sack",
 		// The slurmds belong to it, too.
 		"SlurmdTimeout=0",

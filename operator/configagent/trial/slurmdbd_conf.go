@@ -29,7 +29,7 @@ func SlurmdbdConf(files map[string]string, s Settings) string {
 	lines = append(lines,
 		fmt.Sprintf("DbdPort=%d", s.Port),
 		"PidFile="+s.Dir+"/slurmdbd.pid",
-		// The socket belongs to the slurmdbd that runs.
+		// The socket belongs to the running slurmdbd.
 		"AuthInfo="+authInfo+"disable_sack",
 		"StorageHost=127.0.0.1",
 		fmt.Sprintf("StoragePort=%d", s.Port),

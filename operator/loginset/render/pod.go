@@ -37,7 +37,7 @@ const (
 	FieldSSSDConf = "spec.sssdConfRef"
 )
 
-// defaultGraceSeconds is how long users of a leaving pod can stay.
+// defaultGraceSeconds is the time that users can stay in a pod that is being deleted.
 const defaultGraceSeconds = 3600
 
 // template returns the login pod with the user's parts.

@@ -32,7 +32,7 @@ type Observation struct {
 	ClusterName, ClusterRef string
 	// Orphaning means that the NodeSet is deleted and leaves its workers.
 	Orphaning bool
-	// Frozen means that workers cannot be rendered, and AwaitsGRES that slurmctld does not know their kinds of GRES yet.
+	// Frozen means that workers cannot be rendered. AwaitsGRES means that slurmctld does not know their kinds of GRES yet.
 	Frozen         bool
 	AwaitsGRES     bool
 	Names          names.Workers
@@ -109,8 +109,8 @@ func maxWorkers(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler
 	return new(max(min(int(*most), MaxRecords), replicasOf(n)))
 }
 
-// countValidOrdinals returns how many of the ordinals below an end can have workers: longer numbers may make names too long. Those below
-// the partition may have other names.
+// countValidOrdinals returns the number of ordinals below an end that can have workers: longer numbers may make names too long.
+// Ordinals below the partition may have other names.
 func countValidOrdinals(n names.Workers, partition, end int) int {
 	return sort.Search(end, func(i int) bool { return i >= partition && n.Check(names.WorkerID{Ordinal: &i}) != nil })
 }
@@ -119,8 +119,8 @@ func countValidOrdinals(n names.Workers, partition, end int) int {
 // operator needs for all NodeSets.
 func replicasOf(n *v1beta1.NodeSet) int { return int(min(scaling.SpecReplicas(n), scaling.MaxNodes)) }
 
-// MaxRecords is how many records Slurm keeps for the workers of a NodeSet, unless it has more
-// workers. Each record costs slurmctld and every reconciliation of the NodeSet.
+// MaxRecords is the number of records that Slurm keeps for the workers of a NodeSet, unless it has more workers. Each record costs
+// slurmctld and every reconciliation of the NodeSet.
 const MaxRecords = 10_000
 
 // RequestedMax returns the requested maximum. Of several HPAs the highest counts, so that records

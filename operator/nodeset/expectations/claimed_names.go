@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// claimKept is how long a claimed name stays claimed: until all caches show the pod that got it.
+// claimKept is the time that a claimed name stays claimed: until all caches show the new pod with the name.
 const claimKept = time.Minute
 
 // ClaimedNames are the Slurm node names that pods were created with a moment ago. NodeSets are reconciled concurrently, and

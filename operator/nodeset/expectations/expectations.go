@@ -29,8 +29,8 @@ type NodeSet struct {
 	Sequence              uint64
 	PendingWrites         map[string]PendingWrite // by Slurm node
 	UnregisteredDeletions []time.Time
-	// RecordsProblem is why FUTURE records could not be created, RecordsTriedAt when that was, and RecordsFailures how
-	// often in a row.
+	// RecordsProblem is the reason why FUTURE records could not be created. RecordsTriedAt is the time of the attempt, and
+	// RecordsFailures the number of consecutive failures.
 	RecordsProblem string
 	// RecordsUnsupported is whether Slurm offers no way to create them here.
 	RecordsUnsupported bool
@@ -166,8 +166,8 @@ const (
 	// createRetry is the pause after a round with failed creations. It doubles with each such round, up to createRetryMost.
 	createRetry     = time.Second
 	createRetryMost = 5 * time.Minute
-	// CreateTries is how many creations may fail in a round before the others are skipped, and how
-	// many are tried in the next round.
+	// CreateTries is the number of creations that may fail in a round before the others are skipped. It is also the number
+	// of attempts in the next round.
 	CreateTries = 5
 )
 
@@ -185,14 +185,15 @@ func (m *Store) RecordCreateFailure(s *NodeSet, at time.Time) bool {
 	return true
 }
 
-// ClaimsWait returns how long no claims of workers that exist are created.
+// ClaimsWait returns the time during which no claims of existing workers are created.
 func (m *Store) ClaimsWait(s *NodeSet, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return max(0, s.claimsAfter.Sub(now))
 }
 
-// DelayClaims remembers that claims of workers that exist could not be created, and returns how long it is not tried again.
+// DelayClaims remembers that claims of existing workers could not be created, and returns the pause before the next
+// attempt.
 func (m *Store) DelayClaims(s *NodeSet, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -216,8 +217,8 @@ func (m *Store) HasTooManyFailures(s *NodeSet) bool {
 	return s.roundFailures >= CreateTries
 }
 
-// BeginCreations begins a round. It returns how long no worker may be created, and how many
-// consecutive rounds have failed.
+// BeginCreations begins a round. It returns the time during which no worker may be created, and the number of consecutive
+// failed rounds.
 func (m *Store) BeginCreations(s *NodeSet, now time.Time) (wait time.Duration, failures int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

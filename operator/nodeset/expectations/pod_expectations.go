@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// creationTimeout is how long the cache may take to show a created pod.
+// creationTimeout is the time that the cache gets to show a created pod.
 const creationTimeout = 5 * time.Second
 
 // Pods are the writes of this process to the pods of one NodeSet that the cache does not

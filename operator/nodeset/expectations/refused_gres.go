@@ -2,7 +2,7 @@ package expectations
 
 import "time"
 
-// gresRetry is how long GRES are not written again on a record after slurmctld refused them.
+// gresRetry is the pause before GRES are written again on a record after slurmctld refused them.
 const gresRetry = time.Minute
 
 // RefuseGRES remembers that slurmctld refused the GRES of records.
@@ -17,8 +17,8 @@ func (m *Store) RefuseGRES(s *NodeSet, names []string, at time.Time) {
 	}
 }
 
-// IsGRESRefused reports whether slurmctld refused the GRES of a record that lacks them. It forgets that if the
-// record has them.
+// IsGRESRefused reports whether slurmctld refused the GRES of a record that lacks them. If the record has
+// them, it forgets the refusal.
 func (s *NodeSet) IsGRESRefused(name string, lost bool) bool {
 	_, refused := s.gresRefusedAt[name]
 	if refused && !lost {

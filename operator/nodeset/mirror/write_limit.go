@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// ParallelWrites is how many pods and Slurm nodes are updated at a time, maxWrites how many in one
-	// reconciliation. These writes can wait, the kubelets of new workers cannot.
+	// ParallelWrites is the number of pods and Slurm nodes that are updated concurrently, maxWrites the
+	// maximum in one reconciliation. These writes can wait, the kubelets of new workers cannot.
 	ParallelWrites = 8
 	maxWrites      = 100
 	// While at least manyStarting workers younger than startingWithin start, at most

@@ -34,7 +34,7 @@ type FakeSlurm struct {
 	Latest  *slurmclients.Reading
 	// Outage is why Slurm cannot be read; empty if it can.
 	Outage string
-	// Fail is why a write fails, by its verb or by verb and name.
+	// Fail maps a verb, or a verb and a name, to the error of the write.
 	Fail map[string]error
 	// Calls are the writes; Before may refuse one, After lose its answer.
 	Calls     []string
@@ -69,7 +69,7 @@ func (f *FakeSlurm) Reading() *slurmclients.Reading {
 // Problem returns Outage.
 func (f *FakeSlurm) Problem() string { return f.Outage }
 
-// RequestRefresh counts how often a reading was asked for.
+// RequestRefresh counts the requests for a reading.
 func (f *FakeSlurm) RequestRefresh() { f.mu.Lock(); defer f.mu.Unlock(); f.Refreshes++ }
 
 // Poll reads nodes and jobs now.
@@ -116,7 +116,7 @@ func (f *FakeSlurm) listNodes(r *slurmclients.Reading) {
 	r.References, r.Pending = maps.Clone(f.References), references.PendingByPartition(f.Waiting)
 }
 
-// Start puts a job on a Slurm node, end takes it away.
+// Start starts a job on a Slurm node.
 func (f *FakeSlurm) Start(id uint32, name string) {
 	f.jobs[id] = name
 	f.Nodes[name].State.Base = slurm.NodeAllocated

@@ -75,8 +75,8 @@ func isDownByOthers(n *slurm.Node) bool {
 		!isAbsence(reason)
 }
 
-// isAbsence reports whether slurmctld gave a reason, or the first of several, because slurmd disappeared. A person may begin
-// a longer one with the same words, as in "Not responding, see ticket 7".
+// isAbsence reports whether slurmctld gave a reason, or the first of several, because slurmd disappeared. A person's longer
+// reason may begin with the same words, as in "Not responding, see ticket 7".
 func isAbsence(reason string) bool {
 	first, _, _ := strings.Cut(reason, reasonSeparator)
 	first, _, _ = strings.Cut(first, " [") // the user and the time, as scontrol shows them

@@ -161,7 +161,7 @@ func IsCordonedByUs(node *corev1.Node) bool {
 	return node.Spec.Unschedulable && node.Annotations[v1beta1.AnnotationCordonedFor] != ""
 }
 
-// maxReasonLength is how many characters of an annotation become a drainReason.
+// maxReasonLength is the number of characters of an annotation that become a drainReason.
 const maxReasonLength = 256
 
 // cordonReasonOf returns why a user or the Kubernetes node wants the worker drained.

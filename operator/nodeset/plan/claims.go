@@ -86,7 +86,7 @@ func mayUseClaims(now time.Time, observed *Observation, actions *Actions) bool {
 	return len(actions.Taken) > 0 || actions.AwaitsReading || isWithin(now, observed.TakenAt, claimsKeptFor)
 }
 
-// claimsKeptFor is how long claims are kept after the last reading with a name that was taken.
+// claimsKeptFor is the time that claims are kept after the last reading with a taken name.
 const claimsKeptFor = 30 * time.Second
 
 // appliedTo returns the retention that a claim should have under the policy. The policy applies in

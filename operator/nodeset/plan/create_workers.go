@@ -165,8 +165,7 @@ func (b *planRun) wasReadBeforeDeletion() bool {
 	return !at.IsZero() && !since.IsZero() && !b.now.Before(since) && at.Before(since.Add(deletionRaceWindow))
 }
 
-// deletionRaceWindow is how long after the deletion of a NodeSet a run that did not see the
-// deletion may still create records.
+// deletionRaceWindow is the time after the deletion of a NodeSet in which a run that did not see the deletion may still create records.
 const deletionRaceWindow = 3 * time.Second
 
 // hasRecordsLeft reports whether records of the NodeSet are left that the operator may delete.

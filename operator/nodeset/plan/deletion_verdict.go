@@ -13,8 +13,7 @@ type Config struct {
 	// UnregisteredDeletionInterval because they did not register.
 	UnregisteredDeletionShare    float64
 	UnregisteredDeletionInterval time.Duration
-	// PodGoneWithin is how long a deleted pod may take to disappear before a worker with another
-	// ordinal is created in its place.
+	// PodGoneWithin is the time that a deleted pod gets to disappear before a worker with another ordinal replaces it.
 	PodGoneWithin time.Duration
 	// RecordsGoneWithin is how long after the deletion of a NodeSet with drain policy Force the
 	// operator waits for Slurm's records of its workers to disappear.
@@ -179,8 +178,8 @@ func (c Config) hasFailedToRegister(now time.Time, s *SlurmReading, w *Worker) b
 		!now.Before(due) && !s.NodesReadAt.Before(due)
 }
 
-// remainingUnregisteredDeletions returns how many more workers may be deleted now because they did
-// not register, and when that number may grow.
+// remainingUnregisteredDeletions returns the number of workers that may still be deleted now because they did not
+// register, and when that number may grow.
 func (c Config) remainingUnregisteredDeletions(now time.Time, workers int, past []time.Time) (
 	left int, grows time.Time) {
 	left = max(1, int(c.UnregisteredDeletionShare*float64(workers)))

@@ -61,8 +61,7 @@ type Desired struct {
 	// Revision is the newest revision, Update how workers change to it.
 	Revision string
 	Update   Update
-	// RevisionName is the name of the object of the newest revision, RevisionHistoryLimit how many
-	// revisions are kept that no worker uses.
+	// RevisionName is the name of the object of the newest revision. RevisionHistoryLimit is the number of unused revisions to keep.
 	RevisionName         string
 	RevisionHistoryLimit int
 	// ScheduledUpdate is when workers change, nil if that is not scheduled, or paused.
@@ -99,7 +98,7 @@ type Update struct {
 	// Allowed reports whether outdated workers may be replaced now. It is false while updates are
 	// paused, for OnDelete, and outside the window of a scheduled update.
 	Allowed bool
-	// MaxUnavailable is how many of the desired workers may be out of service.
+	// MaxUnavailable is the number of desired workers that may be out of service.
 	MaxUnavailable int
 	// Partition: workers with a lower ordinal keep their revision.
 	Partition int
@@ -137,7 +136,7 @@ type Worker struct {
 	NeverStarted bool
 	// NoAgent reports that no slurm-agent runs beside slurmd, so that only a user can make slurmd register again.
 	NoAgent bool
-	// Registered is when a slurmd of the pod was seen registered with Slurm, zero for not yet.
+	// Registered is when a slurmd of the pod was seen registered with Slurm, or zero.
 	Registered time.Time
 	// Finished reports that all of its containers have ended for good.
 	Finished bool
@@ -172,7 +171,7 @@ type DrainMark struct {
 	// Cause is the reason for the removal, one of v1beta1's causes or empty. Since is when the worker was chosen.
 	Cause string
 	Since time.Time
-	// Drained is when its Slurm node was first seen to accept no new jobs since then, zero for not yet.
+	// Drained is when its Slurm node was first seen to accept no new jobs since then, or zero.
 	Drained time.Time
 	// RegisterAgain is when slurmd was last asked to register again, zero for never.
 	RegisterAgain time.Time
@@ -201,8 +200,7 @@ type Record struct {
 	// OurReason reports that the operator set the reason for its drain or DOWN, at OurReasonAt; that is zero if it is not known.
 	OurReason   bool
 	OurReasonAt time.Time
-	// DownByOthers reports that a person or Slurm's health check set the node DOWN or FAIL, with a
-	// reason of their own.
+	// DownByOthers reports that a person or Slurm's health check set the node DOWN or FAIL, with another reason than ours.
 	DownByOthers bool
 	// Rebooting reports that slurmctld asked to reboot the node, at FaultAt. The node has no job then.
 	Rebooting bool
@@ -217,8 +215,8 @@ type Record struct {
 	// OtherShape reports that the record was made with other resources than the NodeSet's workers have. ExceedsShape reports that it
 	// has more of a resource than the workers report. Both are false while the shape of the workers is unknown.
 	OtherShape, ExceedsShape bool
-	// LacksGRES reports that the GRES of the FUTURE record must be written before a worker takes it over, LostGRES that
-	// slurmctld refuses that.
+	// LacksGRES reports that the GRES of the FUTURE record must be written before a worker takes it over. LostGRES reports that
+	// slurmctld refuses them.
 	LacksGRES, LostGRES bool
 	// InvalidRegistration reports that Slurm refused the slurmd of the record, which stays FUTURE, because of Refusal.
 	InvalidRegistration bool
@@ -284,8 +282,8 @@ type SlurmReading struct {
 	// JobsReadAt is when the last reading of jobs began. Both use the same clock.
 	DrainedSince map[string]time.Time
 	JobsReadAt   time.Time
-	// References names one job, reservation or partition that refers to a Slurm node, by name. ReferencesProblem
-	// explains why that is not known, empty if it is.
+	// References maps Slurm nodes to one job, reservation or partition that refers to them. ReferencesProblem is the reason why they
+	// are unknown, or empty.
 	References        map[string]string
 	ReferencesProblem string
 	// Pending are the requests of the pending jobs of each partition, known like References. NodesIn counts all nodes that Slurm lists
@@ -311,7 +309,7 @@ type Observation struct {
 	TakenAt time.Time
 	// DisplacedAt is when a plan last displaced workers, or zero.
 	DisplacedAt time.Time
-	// SurplusSince is since when records have been surplus, by name, as far as the process knows.
+	// SurplusSince is the time since when records have been surplus, by name, as far as the process knows.
 	SurplusSince map[string]time.Time
 	// KubeNodes are the Kubernetes nodes on which workers run, and those that the operator cordoned
 	// for this NodeSet.

@@ -94,7 +94,7 @@ type planRun struct {
 	// keptRevisions are the old revisions that ordinals below the partition keep, keptByName the same by Slurm node name.
 	keptRevisions map[int]string
 	keptByName    map[string]string
-	// recordsMissing reports that wanted FUTURE records do not exist. surplus are those that are not wanted, sorted.
+	// recordsMissing reports that wanted FUTURE records do not exist. surplus are the unwanted ones, sorted.
 	recordsMissing bool
 	surplus        []string
 	// renewable are the records that may be created again because of their shape. oldShapesKept counts the names that

@@ -21,8 +21,8 @@ const recreatePause = time.Second
 // the record has; jobs then get the record's resources. If slurmctld lost the GRES of a record, a worker that takes it over has none.
 func acceptsWorker(r Record) bool { return !r.ExceedsShape && !r.InvalidRegistration && !r.LostGRES }
 
-// hasOldShape reports whether a record must be created again before a worker of the newest revision gets it. Ordinals
-// that keep an old revision keep their records.
+// hasOldShape reports whether a record must be recreated before a worker of the newest revision gets it. Ordinals that keep an old
+// revision keep their records.
 func (b *planRun) hasOldShape(name string) bool {
 	r, known := b.slurm.Records[name]
 	return known && (r.OtherShape || r.InvalidRegistration || r.LostGRES) && !b.keepsOldRevision(name)
@@ -60,7 +60,7 @@ func (b *planRun) keepsRefusedShape(name string) bool {
 	return b.hasOldShape(name) && !b.rules.AcceptsWorker(r) && b.keepsShape(r) != ""
 }
 
-// isInUpdate reports whether nothing but the reservation of the NodeSet's scheduled update refers to a Slurm node.
+// isInUpdate reports whether only the reservation of the NodeSet's scheduled update refers to a Slurm node.
 func (b *planRun) isInUpdate(name string) bool {
 	return slices.Contains([]string{"reservation " + shortReservation(b.desired), "reservation " + longReservation(b.desired)},
 		b.slurm.References[name])
@@ -77,9 +77,9 @@ func (b *planRun) keepsShape(r Record) string {
 	return b.rules.KeepsRecord(b.slurm, r.Name)
 }
 
-// renewRecord has a FUTURE record of another shape created again, unless it must stay. While the maximum is not known,
-// only records are that workers need now. If the operator cannot create it, it deletes a record that Slurm would not
-// give to the worker: slurmd creates its own.
+// renewRecord recreates a FUTURE record of another shape, unless it must stay. While the maximum is unknown, it recreates only
+// records that workers need now. If the operator cannot create the record, renewRecord deletes a record that Slurm would not give to
+// the worker: slurmd creates its own.
 func (b *planRun) renewRecord(r Record, wanted bool) {
 	reason := b.rules.KeepsRecord(b.slurm, r.Name)
 	needed := b.wantedNames[r.Name]

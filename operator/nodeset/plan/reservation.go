@@ -9,8 +9,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// ScheduledUpdate is when a scheduled update happens, and the flags of its reservation that the
-// NodeSet asks for.
+// ScheduledUpdate is the time of a scheduled update, and the flags of its reservation in the NodeSet.
 type ScheduledUpdate struct {
 	Start, End time.Time
 	Flags      []string
