@@ -47,8 +47,8 @@ type Config struct {
 	DaemonNamespaces []string
 	// PropagatedConditions are conditions of Kubernetes nodes that explain why a node was cordoned.
 	PropagatedConditions []string
-	// Parallel is how many writes of one NodeSet may run at a time, Concurrent how many NodeSets
-	// are reconciled at a time.
+	// Parallel is the number of concurrent writes for one NodeSet, Concurrent the number of concurrently
+	// reconciled NodeSets.
 	Parallel, Concurrent int
 }
 
@@ -77,7 +77,7 @@ type Reconciler struct {
 	keyHashes     sync.Map
 	// deletions are the *sync.Mutex of record deletions, by the ClusterKey.
 	deletions sync.Map
-	// hostKeysSeen has when a Secret with host keys was last known to exist, by its ObjectKey.
+	// hostKeysSeen maps the ObjectKey of a Secret with host keys to when it was last known to exist.
 	hostKeysSeen sync.Map
 }
 

@@ -68,8 +68,8 @@ func (s *observation) compareShapes(now time.Time) {
 	}
 }
 
-// observeMissingOwners marks the records whose comment must be written. A record with a write that
-// no reading shows yet may have it already.
+// observeMissingOwners marks the records whose comment must be written. If no reading shows a write to a record yet, the
+// record may already have the comment.
 func (s *observation) observeMissingOwners() {
 	for name, record := range s.slurm.Records {
 		if _, written := s.expectations.PendingWrites[name]; written {
@@ -81,7 +81,7 @@ func (s *observation) observeMissingOwners() {
 	}
 }
 
-// readOneByOne is up to how many nodes are read one by one. More are read with one list of all.
+// readOneByOne is the number of nodes that are read one by one at most. More nodes are read with one list of all nodes.
 const readOneByOne = 20
 
 // readNodes reads nodes again. Those that do not exist are left out.

@@ -209,8 +209,8 @@ func lastIdentity(n *v1beta1.NodeSet) render.Identity {
 	return render.Identity{Ordinal: new(max(0, int(scaling.SpecReplicas(n))-1))}
 }
 
-// keyReadInterval is how often a Secret is read that workers need: often enough to replace the
-// workers when the Slurm key changes.
+// keyReadInterval is the interval of reads of a Secret that workers need: short enough to replace the workers when the Slurm key
+// changes.
 const keyReadInterval = time.Minute
 
 type cachedKeyHash struct {

@@ -60,9 +60,9 @@ func withoutImages(obj any) (any, error) {
 	return obj, nil
 }
 
-// SetupWithManager registers the reconciler with the manager. It reconciles NodeSets that change,
-// and those whose pods, Service, disruption budget, Kubernetes nodes, HPAs, Controllers or Clusters change. changed delivers
-// new readings of Slurm by the object that stands for the cluster; it may be nil.
+// SetupWithManager registers the reconciler with the manager. It reconciles a NodeSet when the NodeSet, its pods, Service,
+// disruption budget, Kubernetes nodes, HPAs, Controller or Cluster change. changed delivers new readings of Slurm by the
+// cluster's object; it may be nil.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, guard kube.Guard, changed source.Source) error {
 	if err := AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err

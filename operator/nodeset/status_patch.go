@@ -43,6 +43,6 @@ func (r *Reconciler) patchStatus(ctx context.Context, s *observation, actions *p
 	return nil
 }
 
-// statusInterval is how often a status is written that shows only progress. Otherwise a thousand
-// starting workers would cause a hundred writes.
+// statusInterval is the interval of status writes that only show progress. Otherwise a thousand starting
+// workers would cause a hundred writes.
 const statusInterval = time.Second

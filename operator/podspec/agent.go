@@ -89,7 +89,7 @@ func newStartedProbe() *corev1.Probe {
 		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/started",
 			Port: intstr.FromString(portAgent)}},
 		PeriodSeconds: 1, TimeoutSeconds: 5,
-		FailureThreshold: 24 * 60 * 60, // it waits as long as the first configuration is broken
+		FailureThreshold: 24 * 60 * 60, // it waits while the first configuration is broken
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package podspec builds the pods of all kinds from our defaults and from the open parts of a spec. A
-// part of a later layer takes precedence: the defaults, then spec.template, then the containers that
-// have a field of their own, such as spec.slurmd.
+// Package podspec renders the pods of all kinds from our defaults and from the open parts of a spec. A later
+// layer takes precedence: the defaults, then spec.template, then the containers with their own field, such as
+// spec.slurmd.
 //
 // The layers are merged as kubectl merges patches, with three exceptions, so that a pod keeps working: our
 // items of tolerations, DNS searches and anti-affinity stay; arguments of users are appended to ours; and the

@@ -7,7 +7,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// ClusterKey names the object that stands for a Slurm cluster.
+// ClusterKey names the object that represents a Slurm cluster.
 type ClusterKey struct {
 	// Kind is Controller or Cluster.
 	Kind            string

@@ -33,8 +33,8 @@ func RestAPIURL(a *v1beta1.RestApi) string {
 	return fmt.Sprintf("%s://%s:%d", scheme, RestAPIHost(a), RestAPIPort(a))
 }
 
-// RestAPICA returns where the CA certificates are that verify a RestApi, and whether the key may be missing: then the
-// system's CAs verify. Without TLS it refers to nothing.
+// RestAPICA returns the reference to the CA certificates that verify a RestApi, and reports whether the key may be
+// missing: then the system's CAs verify. Without TLS it refers to nothing.
 func RestAPICA(a *v1beta1.RestApi) (ca KeyRef, optional bool) {
 	switch tls := a.Spec.TLS; {
 	case tls == nil:

@@ -53,8 +53,8 @@ func ControllerSlurmctld(c *v1beta1.Controller) Slurmctld {
 	return out
 }
 
-// LocateSlurmctld returns the slurmctld of a Controller without its key, which clients with a token of
-// their own do not need.
+// LocateSlurmctld returns the slurmctld of a Controller without its key, because clients with their own token do not need the
+// key.
 func LocateSlurmctld(c *v1beta1.Controller) Slurmctld {
 	if c.Spec.External && c.Spec.ExternalConfig != nil {
 		return Slurmctld{Address: Address{Host: removeBrackets(c.Spec.ExternalConfig.Host),
@@ -116,7 +116,7 @@ func (s Slurmctld) ConfServers() string {
 	return strings.Join(out, ",")
 }
 
-// ControllerReplicas returns how many slurmctlds a Controller has.
+// ControllerReplicas returns the number of a Controller's slurmctlds.
 func ControllerReplicas(c *v1beta1.Controller) int {
 	if ha := c.Spec.HA; ha != nil && ha.Enabled {
 		return 1 + int(max(ha.Backups, 1))

@@ -51,8 +51,8 @@ func (d Daemon) TalksTo(other Daemon) bool { return rules[d].rank != rules[other
 // HasState reports whether a newer release of a daemon converts the stored state of an older one.
 func (d Daemon) HasState() bool { return rules[d].hasState }
 
-// maxSkew is how many releases newer than a daemon those may be that it talks to. Since 24.11 it is as many as those
-// whose state can be read.
+// maxSkew is the number of releases by which a daemon may be older than the daemons that it talks to. Since 24.11 it
+// equals the number of older releases whose state can be read.
 const maxSkew = readable
 
 // Member is a daemon of a cluster, or several of one object.
@@ -80,7 +80,7 @@ type Change struct {
 	From, To Release
 	// IsFromLost is set if From can no longer be looked up. Judge then expects any release.
 	IsFromLost bool
-	// Stored is the release that has written the state; the zero value stands for From.
+	// Stored is the release that wrote the state; the zero value means From.
 	Stored Release
 	// Others are the other daemons of the cluster.
 	Others []Member
@@ -144,7 +144,7 @@ func judgeOthers(c Change) Verdict {
 	return Verdict{ReasonAllowed, fmt.Sprintf("the cluster works with %s %s", c.Daemon, c.To)}
 }
 
-// unknown is the verdict as long as something is not known.
+// unknown is the verdict while something is unknown.
 func unknown(what string) Verdict {
 	return Verdict{ReasonUnknown, what + " is being looked up"}
 }

@@ -86,8 +86,8 @@ func (r Release) plus(by int) Release {
 	return out
 }
 
-// readable is how many releases back the state of an older one can be read (Slurm's upgrade guide:
-// since 24.11 from the three releases before).
+// readable is the number of older releases whose state can be read (Slurm's upgrade guide: since 24.11 the three
+// releases before).
 const readable = 3
 
 // StateVerdict is what a slurmctld may do with a state.

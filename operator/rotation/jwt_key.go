@@ -18,7 +18,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// resignInterval is how often the Secrets of Tokens are read while tokens are signed with another key.
+// resignInterval is the interval of reads of the Tokens' Secrets while tokens are signed with another key.
 const resignInterval = 5 * time.Second
 
 var jwtKeyRefs = keyRefs{
@@ -142,8 +142,8 @@ func newUnreadKeySetError(kind, name string) error {
 		"read the keys of a rotation; remove the line", kind, name)
 }
 
-// observeVerifiers returns the daemons that verify tokens, and makes the kubelet bring the written keys to those that do not
-// have them.
+// observeVerifiers returns the daemons that verify tokens, and makes the kubelet bring the written keys to daemons without
+// them.
 func (r *Reconciler) observeVerifiers(ctx context.Context, namespace string, all sharers, written string) (
 	[]plan.JWTDaemon, error) {
 	selectors, expected := all.keyVerifiers()

@@ -21,7 +21,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/rotation/plan"
 )
 
-// syncInterval is how soon the kubelet is asked again to bring a key set to a pod.
+// syncInterval is the pause before the kubelet is asked again to bring a key set to a pod.
 const syncInterval = 5 * time.Second
 
 // sharers are the objects that refer to one key.
@@ -120,8 +120,7 @@ func newExternalError(kind, name string) error {
 		"operator's control; replace the key by hand", kind, name)
 }
 
-// observeMembers returns the daemons that have a key, and makes the kubelet bring the written key set to those that
-// do not have it.
+// observeMembers returns the daemons that have a key, and makes the kubelet bring the written key set to daemons without it.
 func (r *Reconciler) observeMembers(ctx context.Context, namespace string, s sharers, written plan.KeySet) (
 	[]plan.Member, error) {
 	_, expected := s.keyVerifiers()

@@ -13,14 +13,14 @@ import (
 	"github.com/slurmtide/slurmtide/operator/rotation/plan"
 )
 
-// secretInterval is how often the operator looks whether the Secret of a rotation that is over still exists.
+// secretInterval is the interval of checks that the Secret of a finished rotation still exists.
 const secretInterval = time.Minute
 
 // begunReasons are the reasons of the condition KeysRotated while a key set exists.
 var begunReasons = []string{v1beta1.ReasonDistributingKey, v1beta1.ReasonSwitchingKey, v1beta1.ReasonRetiringKey,
 	v1beta1.ReasonRotated, v1beta1.ReasonWaitingForHostsOutside, v1beta1.ReasonKeySetMissing, v1beta1.ReasonSecretImmutable}
 
-// hasHadKeySet reports whether the daemons of a Controller have a key set, by its condition.
+// hasHadKeySet reports whether the daemons of a Controller have a key set, according to its condition.
 func hasHadKeySet(c *v1beta1.Controller) bool {
 	last := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionKeysRotated)
 	return last != nil && slices.Contains(begunReasons, last.Reason)

@@ -26,7 +26,7 @@ import (
 	"github.com/slurmtide/slurmtide/slurmclient/slurm"
 )
 
-// maxNodesAge is how old the list of Slurm nodes may be.
+// maxNodesAge is the maximum age of the list of Slurm nodes.
 const maxNodesAge = 2 * time.Minute
 
 // SlurmCluster is a Slurm cluster that is read.

@@ -29,10 +29,10 @@ import (
 // FieldManager is the field manager of our writes.
 const FieldManager = "slurm-operator-rotation"
 
-// lookInterval is how often the agents are asked while a key is being replaced.
+// lookInterval is the interval of questions to the agents while a key is being replaced.
 const lookInterval = time.Second
 
-// outsideInterval is how often hosts outside are looked for while they are waited for.
+// outsideInterval is the interval of checks for hosts outside while the rotation waits for them.
 const outsideInterval = 10 * time.Second
 
 // Reconciler replaces the keys of the clusters of Controllers.

@@ -91,7 +91,7 @@ func (r *Reconciler) readUsersKey(ctx context.Context, namespace, field string, 
 	return secret.Data[ref.Key], nil
 }
 
-// isNewRequest reports whether the annotation of a Controller asks for a key that was not made yet.
+// isNewRequest reports whether the annotation of a Controller requests a key that was not made yet.
 func (s rotationSecret) isNewRequest(c *v1beta1.Controller, annotation string) bool {
 	value := c.Annotations[annotation]
 	return value != "" && s.requests[c.Name] != value

@@ -10,8 +10,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// BeginPeriod is how long a NodeSet is new, and how long its first worker waits at most until the demand is known. After as long an HPA
-// removes an unused worker by default.
+// BeginPeriod is the time that a NodeSet is new. It is also the longest time that its first worker waits until the demand is known. By
+// default an HPA removes an unused worker after the same time.
 const BeginPeriod = 5 * time.Minute
 
 // MayBeginAtZero reports whether a NodeSet is new and may begin without workers. Its replicas are the default of 1, and the only HPA

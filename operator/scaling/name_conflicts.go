@@ -112,7 +112,7 @@ func namesOfConf(settings []slurmconf.Setting) map[string]string {
 	return out
 }
 
-// MaxWorkers returns how many workers a NodeSet can have.
+// MaxWorkers returns the largest number of workers of a NodeSet.
 func MaxWorkers(n *v1beta1.NodeSet, hpas []autoscalingv2.HorizontalPodAutoscaler) uint64 {
 	bounds := []Bounds{BoundsOf(n, nil)}
 	for i := range hpas {

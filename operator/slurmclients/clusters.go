@@ -91,8 +91,8 @@ func (c *Clusters) Remove(k refs.ClusterKey) {
 	}
 }
 
-// replaceCluster stops the cluster of a key unless the endpoint is unchanged, and starts one with
-// the given endpoint unless that is nil. It reports whether anything has changed.
+// replaceCluster stops the cluster of a key unless the endpoint is unchanged, and starts one with the given
+// endpoint unless that is nil. It reports whether it changed anything.
 func (c *Clusters) replaceCluster(k refs.ClusterKey, t *refs.Endpoint) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

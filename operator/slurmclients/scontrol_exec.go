@@ -80,7 +80,7 @@ func NewPodScontrol(config *rest.Config, namespaces []string) (Scontrol, error) 
 	return &podScontrol{client: client, namespaces: namespaces, stream: newStreamer(config, client)}, nil
 }
 
-// scontrolTimeout is how long a command may take. A kubelet that is away never answers, and the commands wait for
+// scontrolTimeout is the time limit of a command. A kubelet that is away never answers, and the commands wait for
 // slurmctld no longer than its MessageTimeout.
 const scontrolTimeout = 30 * time.Second
 

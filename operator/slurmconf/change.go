@@ -79,7 +79,7 @@ func effectiveSettings(text string) map[string]string {
 	for _, r := range resolveRecords(settings) {
 		switch key := r.kind + "=" + r.name; {
 		case strings.EqualFold(r.name, defaultRecord):
-			out[r.kind+"="+defaultRecord] = r.text() // nodes and partitions that are created later have them, too
+			out[r.kind+"="+defaultRecord] = r.text() // nodes and partitions that are created later also have them
 		case len(r.options) == 0: // the order of hosts and of scripts counts
 			out[r.kind] += r.name + "\n"
 		case r.kind == "nodeset" && out[key] != "":

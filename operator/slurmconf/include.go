@@ -51,7 +51,7 @@ func (s Setting) IncludedFile() (string, bool) {
 	return name, dir == Dir+"/" && name != ""
 }
 
-// Place returns the file and the line of a setting in words, where file is the name of the file that was parsed.
+// Place describes the file and the line of a setting. file is the name of the parsed file.
 func (s Setting) Place(file string) string {
 	if s.File != "" {
 		file = s.File

@@ -20,8 +20,7 @@ type Partition struct {
 // set. It is empty if neither sets it.
 func (p Partition) Value(option string) string { return p.options[strings.ToLower(option)] }
 
-// Partitions returns the partitions of a slurm.conf, in its order. Of included files it knows nothing: see
-// PartitionsOf.
+// Partitions returns the partitions of a slurm.conf, in its order, without included files: see PartitionsOf.
 func Partitions(text string) []Partition { return PartitionsOf(ParseSettings(text)) }
 
 // PartitionsOf returns the partitions of settings, in their order. PartitionName=DEFAULT lines hold for the
@@ -87,7 +86,7 @@ func resolveRecords(settings []Setting) []record {
 	return out
 }
 
-// text returns the options of a record in an order of their own.
+// text returns the options of a record in a fixed order.
 func (r record) text() string {
 	var out strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(r.options)) {

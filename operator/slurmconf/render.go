@@ -50,7 +50,7 @@ func quoteValue(value string) (string, error) {
 	return value, nil
 }
 
-// checkOneLine checks that text of a user stays in its line.
+// checkOneLine checks that a user's text stays in its line.
 func checkOneLine(text string) error {
 	if strings.ContainsFunc(text, isControl) {
 		return fmt.Errorf("line breaks and other control characters are not allowed")

@@ -62,9 +62,9 @@ func (c SlurmdbdConf) Render() (string, error) {
 		reserved: []string{"dbdhost", "dbdport", "slurmuser", "authtype", "storagepass", "pidfile"}})
 }
 
-// AddStoragePassword returns a slurmdbd.conf with the password of the database in its last line, so that
-// all other lines keep their numbers. A password that Slurm cannot read is an error, which does not
-// contain it.
+// AddStoragePassword returns a slurmdbd.conf with the password of the database in its last line, so that all
+// other lines keep their numbers. If Slurm cannot read the password, it returns an error that does not
+// contain the password.
 func AddStoragePassword(text, password string) (string, error) {
 	line, err := assignment{name: "StoragePass", value: password}.line()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
-// daemonSSSDScript runs SSSDScript, its $0, for as long as the pod exists.
+// daemonSSSDScript runs SSSDScript, its $0, as long as the pod exists.
 //
 //go:embed files/sssd-daemon.sh
 var daemonSSSDScript string
@@ -28,8 +28,8 @@ const (
 	nsswitchFile = "nsswitch.conf"
 	// waitedFile exists when the pod has waited for SSSD long enough.
 	waitedFile = "/run/sssd-waited"
-	// startFailures is how often the startup probe may fail, once a second: always, since waitedFile ends it. A probe
-	// that gives up would start the container again.
+	// startFailures is the number of seconds, one per failure, until the startup probe gives up and the container restarts. waitedFile
+	// ends the probe long before.
 	startFailures = 24 * 60 * 60
 )
 

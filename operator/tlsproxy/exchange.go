@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// lingerTime is how long a client may take to close a connection that the server has closed.
+// lingerTime is the time that a client gets to close a connection that the server has closed.
 const lingerTime = 5 * time.Second
 
 // exchange passes bytes in both directions until the server ends the connection, or nothing has passed for the time

@@ -18,9 +18,9 @@ import (
 type Limits struct {
 	// Connections is the number of connections at the same time. More wait to be accepted.
 	Connections int
-	// Handshake is how long a client may take to begin TLS.
+	// Handshake is the time that a client gets to begin TLS.
 	Handshake time.Duration
-	// Idle is how long nothing may pass on a connection. It must exceed the time that the server takes to answer.
+	// Idle is the time that a connection may be silent. It must exceed the time that the server takes to answer.
 	Idle time.Duration
 }
 

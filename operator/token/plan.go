@@ -27,7 +27,7 @@ const (
 const (
 	// defaultLifetime is the lifetime of a Token that sets none.
 	defaultLifetime = 15 * time.Minute
-	// clockSkew is how far in the future the issue time of a token may be, since clocks differ.
+	// clockSkew is the time by which the issue time of a token may be in the future, since clocks differ.
 	clockSkew = time.Minute
 )
 

@@ -17,11 +17,11 @@ import (
 	"github.com/slurmtide/slurmtide/operator/scaling"
 )
 
-// DemandSource returns how many nodes the jobs of a NodeSet require.
+// DemandSource returns the number of nodes that the jobs of a NodeSet require.
 type DemandSource interface {
-	// RequiredNodes returns the number of nodes that the NodeSet should run now, and the time of
-	// the queue that the number is computed from. An error means that the number is unknown; it
-	// must never be taken for zero. It blocks until ctx ends at the latest.
+	// RequiredNodes returns the number of nodes that the NodeSet should run now, and the time of the queue
+	// that the number is computed from. An error means that the number is unknown; it must never be treated
+	// as zero. It blocks until ctx ends at the latest.
 	RequiredNodes(ctx context.Context, namespace, name string) (n int64, at time.Time, err error)
 }
 

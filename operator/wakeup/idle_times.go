@@ -23,7 +23,7 @@ type idleTimes struct {
 	times map[types.NamespacedName]ownedIdleTime
 }
 
-// ownedIdleTime belongs to one NodeSet, not to a later one of the same name.
+// ownedIdleTime belongs to one NodeSet, not to a later one with the same name.
 type ownedIdleTime struct {
 	idleTime
 	uid types.UID

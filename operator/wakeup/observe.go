@@ -14,7 +14,7 @@ import (
 // observation is everything that a plan is based on.
 type observation struct {
 	nodeSet *v1beta1.NodeSet
-	// hpas are those that scale the NodeSet and are not being deleted.
+	// hpas are the HPAs that scale the NodeSet and are not being deleted.
 	hpas    []autoscalingv2.HorizontalPodAutoscaler
 	history scalingHistory
 	changes replicaChanges

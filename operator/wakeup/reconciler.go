@@ -18,8 +18,8 @@ const FieldManager = "slurm-operator-wakeup"
 
 // Config configures a Reconciler. Every field is required; DefaultConfig sets all.
 type Config struct {
-	// PollInterval is the pause between two readings of the demand of a NodeSet that may have to
-	// be woken or scaled to zero.
+	// PollInterval is the pause between two readings of the demand of a NodeSet that may have to be woken or
+	// scaled to zero.
 	PollInterval time.Duration
 	// StaleAfter is the age at which demand becomes unknown.
 	StaleAfter time.Duration

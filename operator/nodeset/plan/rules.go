@@ -7,12 +7,12 @@ import "time"
 type Rules struct {
 	// Config contains the limits.
 	Config Config
-	// JudgeDeletion decides whether a worker that was chosen for removal may be deleted. The timeout of the
-	// drain policy began at since, zero for not yet.
+	// JudgeDeletion decides whether a worker that was chosen for removal may be deleted. The timeout of the drain policy
+	// began at since; zero means that it has not begun.
 	JudgeDeletion func(now time.Time, desired *Desired, s *SlurmReading, w *Worker, since time.Time) Verdict
 	// NeedsProtection reports whether a worker must not be evicted.
 	NeedsProtection func(*SlurmReading, *Worker) bool
-	// UpdateLimit is how many workers may be chosen for an update at a time.
+	// UpdateLimit is the number of workers that may be chosen for an update at a time.
 	UpdateLimit func(*Desired) int
 	// OutOfServiceByOthers reports whether others took a Slurm node out of service.
 	OutOfServiceByOthers func(Record) bool

@@ -17,8 +17,8 @@ const (
 	rankBusy
 )
 
-// rankOf ranks how much the removal of the worker would lose. Without a fresh reading every
-// scheduled worker may be busy.
+// rankOf ranks the loss when the worker is removed. Without a fresh reading every scheduled worker may be
+// busy.
 func (s *SlurmReading) rankOf(w *Worker) int {
 	record, known := s.Records[w.SlurmName]
 	switch {

@@ -167,8 +167,8 @@ func (r *Record) mayBeServedBy(pod string, scheduled time.Time) bool {
 		(r.SlurmdStarted.IsZero() || !r.SlurmdStarted.Before(scheduled.Add(-maxClockSkew)))
 }
 
-// maxClockSkew is how far the clocks of Kubernetes' control plane and of a slurmd may differ: MUNGE and auth/slurm refuse messages
-// that are older.
+// maxClockSkew is the largest difference between the clocks of Kubernetes' control plane and of a slurmd: MUNGE and auth/slurm refuse
+// older messages.
 const maxClockSkew = 5 * time.Minute
 
 // hasNeverRun reports whether no slurmd has run in the worker's pod.

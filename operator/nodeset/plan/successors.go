@@ -13,7 +13,7 @@ import (
 
 // spareNames are the names of ordinals that no worker has.
 type spareNames struct {
-	// count is how many workers may be updated whose own names do not suffice. Missing workers come first.
+	// count is the number of workers that may be updated although their own names are not enough. Missing workers come first.
 	count int
 	// released are the names of ordinals that become free when their worker is removed.
 	released map[string]bool
@@ -142,7 +142,7 @@ func (b *planRun) keptBy(name string) string {
 // maxNameLength is how many characters the name of a worker may have in Kubernetes.
 const maxNameLength = 63
 
-// nameProblem returns why no worker can have a name, empty if one can: it is too long, or others have it.
+// nameProblem returns why no worker can have a name, or an empty string: the name is too long, or others have it.
 func (b *planRun) nameProblem(name string) string {
 	if len(name) > maxNameLength {
 		return "the worker that would take its place would have a name of more than 63 characters"

@@ -45,7 +45,7 @@ func HostKeysMeta(in Input) metav1.ObjectMeta {
 func (in Input) renderSSHDConfig() (string, error) {
 	return sshd.Config{Extra: in.NodeSet.Spec.SSH.ExtraSshdConfig, Field: "spec.ssh.extraSshdConfig",
 		Kept: []string{"hostkey"}, More: []sshd.Option{
-			// It asks PAM in a process of its own, which pam_slurm_adopt would move into the job instead of the session.
+			// sshd asks PAM in a separate process, which pam_slurm_adopt would move into the job instead of the session.
 			{Name: "KbdInteractiveAuthentication", Value: "no"}}}.Render()
 }
 

@@ -30,7 +30,7 @@ const (
 // (slurmrestd(8)).
 const nobody = 65534
 
-// drainSeconds is how long a pod that is being replaced still answers, until no client is sent to it.
+// drainSeconds is the time that a pod still answers while it is being replaced, until no client is sent to it.
 const drainSeconds = 5
 
 // Objects returns all objects of a RestApi, referenced ones first. If one cannot be rendered, none is returned.

@@ -65,7 +65,7 @@ func (in Input) addTLS(spec *corev1.PodSpec) {
 				{Key: corev1.TLSPrivateKeyKey, Path: corev1.TLSPrivateKeyKey}}}}})
 }
 
-// newTLSContainer returns the container that ends TLS. It takes new connections for as long as slurmrestd does.
+// newTLSContainer returns the container that ends TLS. It accepts new connections as long as slurmrestd does.
 func (in Input) newTLSContainer(socket corev1.VolumeMount, lifecycle *corev1.Lifecycle) corev1.Container {
 	return corev1.Container{
 		Name:  ContainerTLS,

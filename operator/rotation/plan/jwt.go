@@ -88,7 +88,7 @@ type JWTDaemon struct {
 
 // JWTStep is the next step.
 type JWTStep struct {
-	// Phase is how far the rotation is once Write is written.
+	// Phase is the progress of the rotation once Write is written.
 	Phase Phase
 	// Write are the keys to write, or nil.
 	Write *JWTKeys
@@ -139,7 +139,7 @@ func NextJWT(in JWTInput) JWTStep {
 // awaitsTokens reports whether the keys belong to a step in which tokens are signed with another key.
 func (k JWTKeys) awaitsTokens() bool { return k.Bridge != "" && k.SignsBridge == (k.Next != "") }
 
-// phase returns how far a rotation is while these keys are learned.
+// phase returns the progress of a rotation while daemons learn these keys.
 func (k JWTKeys) phase() Phase {
 	switch {
 	case k.Bridge == "":

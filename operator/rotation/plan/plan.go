@@ -6,7 +6,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/api/v1beta1"
 )
 
-// Phase is how far a rotation is. It is the reason of the condition KeysRotated.
+// Phase is the progress of a rotation. It is the reason of the condition KeysRotated.
 type Phase string
 
 // Phases, in their order.
@@ -82,7 +82,7 @@ func MustSeeOutside(in Input) bool { return len(in.Written.ids) == 2 && len(wait
 
 // Step is the next step.
 type Step struct {
-	// Phase is how far the rotation is once Write is written.
+	// Phase is the progress of the rotation once Write is written.
 	Phase Phase
 	// Write is the key set to write. It is nil if the daemons are not ready for another one, or nothing remains to be done.
 	Write *KeySet
@@ -129,7 +129,7 @@ func waitingMembers(in Input) []Member {
 	return out
 }
 
-// phaseOf returns how far a rotation is while members learn a key set.
+// phaseOf returns the progress of a rotation while members learn a key set.
 func phaseOf(written KeySet) Phase {
 	switch {
 	case len(written.ids) < 2:
