@@ -307,7 +307,7 @@ func (w *simulation) deleteSomething() {
 }
 
 // isRecorded reports whether the statuses of daemons without a state record the running images. If a Deployment is deleted after the
-// operator was killed between its first write and the status, its image cannot be found any more.
+// operator was killed between its first write and the status, its image can no longer be found.
 func (w *simulation) isRecorded() bool {
 	for _, kind := range []string{v1beta1.KindRestApi, v1beta1.KindLoginSet} {
 		if o, isObject := w.objectOf(kind).(upgrade.Object); isObject {

@@ -3,7 +3,7 @@
 // Ready:
 //
 //	False Progressing ──► True Available
-//	False InvalidSpec, ReferenceNotFound, ObjectTaken: until somebody corrects them
+//	False InvalidSpec, ReferenceNotFound, ObjectTaken: until a user corrects them
 //	Unknown External: the operator does not run this slurmdbd
 //
 // ConfigApplied and AccountsApplied follow the status of the agent beside slurmdbd (package agentstatus).

@@ -3,7 +3,7 @@
 // Ready:
 //
 //	False Progressing ──► True Available
-//	False InvalidSpec, ReferenceNotFound, ObjectTaken, StateElsewhere: until somebody corrects them
+//	False InvalidSpec, ReferenceNotFound, ObjectTaken, StateElsewhere: until a user corrects them
 //	Unknown External: the operator does not run this slurmctld
 //
 // ConfigApplied follows the status of the agents beside slurmctld (package configagent).

@@ -1,7 +1,7 @@
 // Package status computes the status of LoginSets. It is pure.
 //
 //	False Progressing ──► True Available
-//	False InvalidSpec, ReferenceNotFound, ObjectTaken: until somebody corrects them
+//	False InvalidSpec, ReferenceNotFound, ObjectTaken: until a user corrects them
 package status
 
 import (

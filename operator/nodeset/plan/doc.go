@@ -17,7 +17,7 @@
 //     nothing.
 //   - No more workers than the disruption budget are chosen for an update, whatever a reading
 //     shows. Choices above the budget are undone.
-//   - A worker that was chosen stays chosen until there is no excess any more. Then it is
+//   - A worker that was chosen stays chosen until the excess has ended. Then it is
 //     undrained, and no worker is created in its place.
 //
 // The life of a worker:

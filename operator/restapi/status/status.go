@@ -1,7 +1,7 @@
 // Package status computes the status of RestApis. It is pure.
 //
 //	False Progressing ──► True Available
-//	False InvalidSpec, InvalidCertificate, ReferenceNotFound, ObjectTaken: until somebody corrects them
+//	False InvalidSpec, InvalidCertificate, ReferenceNotFound, ObjectTaken: until a user corrects them
 package status
 
 import (
