@@ -16,7 +16,7 @@ type Input struct {
 	Controller *v1beta1.Controller
 	// Image is the image of all containers if the LoginSet sets no image.
 	Image string
-	// AgentImage is the image of slurm-agent, which gives sackd its keys. AgentPullPolicy is its pull policy. Without
+	// AgentImage is the image of slurm-agent, which gives sackd its keys. Without
 	// an image, sackd keeps the key from the start of the pod.
 	AgentImage string
 	// ClusterDomain is Kubernetes' DNS domain; empty is "cluster.local".
