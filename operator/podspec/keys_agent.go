@@ -30,7 +30,7 @@ func AgentMount() corev1.VolumeMount {
 
 // AddKeysAgent adds a sidecar that gives the daemon in a pod's first container the keys of auth/slurm: the slurm.key of a Secret, or
 // the key set that replaces it.
-func AddKeysAgent(spec *corev1.PodSpec, daemon, image string, policy corev1.PullPolicy, key corev1.SecretKeySelector,
+func AddKeysAgent(spec *corev1.PodSpec, daemon, image string, key corev1.SecretKeySelector,
 	resources corev1.ResourceRequirements) {
 	security := RestrictedContext()
 	security.RunAsUser, security.RunAsGroup, security.RunAsNonRoot = new(int64(0)), new(int64(0)), new(false)
