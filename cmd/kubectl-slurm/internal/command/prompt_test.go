@@ -61,7 +61,7 @@ func newPromptServer(t *testing.T) *promptServer {
 			map[string]any{"metadata": map[string]any{"namespace": "slurm", "name": "main"}},
 			map[string]any{"metadata": map[string]any{"namespace": "slurm", "name": "test"}}}},
 		"/api/v1/namespaces/slurm/pods": map[string]any{"items": []any{map[string]any{"metadata": map[string]any{
-			"name": "worker-0", "labels": map[string]any{"nodeset.slinky.slurm.net/pod-hostname": "gpu-0",
+			"namespace": "slurm", "name": "worker-0", "labels": map[string]any{"nodeset.slinky.slurm.net/pod-hostname": "gpu-0",
 				"slinky.slurm.net/cluster": "main", "app.kubernetes.io/name": "slurmd"}},
 			"status": map[string]any{"phase": "Running"}}}},
 		"/apis/view.slinky.slurm.net/v1alpha1/namespaces/empty/slurmjobs": view.SlurmJobList{},
@@ -223,5 +223,14 @@ func TestCompletion(t *testing.T) {
 		if err := root.ExecuteContext(t.Context()); err != nil || !slices.Contains(strings.Split(out.String(), "\n"), want) {
 			t.Errorf("%s is completed with %q, %v, want %q", args, out.String(), err, want)
 		}
+	}
+}
+
+// TestAPodIsTheNodeOfItsCluster: the other cluster has a node of the same name.
+func TestAPodIsTheNodeOfItsCluster(t *testing.T) {
+	s := newPromptServer(t)
+	out, err := s.run(t, "top", "nodes", "worker-0", "-o", "name")
+	if want := "slurmnode.view.slinky.slurm.net/main.gpu-0\n"; err != nil || out != want {
+		t.Errorf("it prints %q, %v, want %q", out, err, want)
 	}
 }

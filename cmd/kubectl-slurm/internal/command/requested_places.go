@@ -132,10 +132,17 @@ func expandHostlists(words []string) ([]string, error) {
 	return names, nil
 }
 
+// nodePlace is a node of a cluster. Nodes of several clusters may have one name.
+type nodePlace struct{ namespace, cluster, node string }
+
+func placeOfNode(n *view.SlurmNode) nodePlace {
+	return nodePlace{n.Namespace, n.Spec.Cluster.Name, n.Spec.Name}
+}
+
 // podsOfNodes returns the name of each node's worker pod, if one of the requested names is not the name of a node. It is empty
 // if the pods cannot be read.
-func podsOfNodes(ctx context.Context, api *observe.API, a *tableRequest, nodes []view.SlurmNode) map[string]string {
-	out, known := map[string]string{}, map[string]bool{}
+func podsOfNodes(ctx context.Context, api *observe.API, a *tableRequest, nodes []view.SlurmNode) map[nodePlace]string {
+	out, known := map[nodePlace]string{}, map[string]bool{}
 	for i := range nodes {
 		known[nodes[i].Spec.Name], known[nodes[i].Name] = true, true
 	}
@@ -144,7 +151,8 @@ func podsOfNodes(ctx context.Context, api *observe.API, a *tableRequest, nodes [
 	}
 	pods, _ := listWorkerPods(ctx, api, a.scope.Namespace, "")
 	for i := range pods {
-		out[pods[i].Labels[v1beta1.LabelPodHostname]] = pods[i].Name
+		labels := pods[i].Labels
+		out[nodePlace{pods[i].Namespace, labels[v1beta1.LabelCluster], labels[v1beta1.LabelPodHostname]}] = pods[i].Name
 	}
 	return out
 }

@@ -84,7 +84,7 @@ func readNodes(ctx context.Context, api *observe.API, a tableRequest) (rowTable,
 	if err == nil {
 		podOf := podsOfNodes(ctx, api, &a, nodes)
 		nodes = slices.DeleteFunc(nodes, func(n view.SlurmNode) bool {
-			return !a.inCluster(n.Spec.Cluster.Name) || !a.matches(n.Spec.Name, n.Name, podOf[n.Spec.Name])
+			return !a.inCluster(n.Spec.Cluster.Name) || !a.matches(n.Spec.Name, n.Name, podOf[placeOfNode(&n)])
 		})
 		t, err := makeTable(nodes, clusterOfNode,
 			func(part []view.SlurmNode) rowTable { return top.Nodes(a.now, a.namespaces, a.filter, part) })
