@@ -81,7 +81,7 @@ func (s *session) readVersions(ctx context.Context, api *observe.API, namespace 
 
 // versionsOf returns the versions of each cluster.
 func versionsOf(clusters []v1beta1.Cluster, nodes []view.SlurmNode) []clusterVersion {
-	var out []clusterVersion
+	out := []clusterVersion{}
 	find := func(namespace, name string) *clusterVersion {
 		i := slices.IndexFunc(out, func(c clusterVersion) bool { return c.Namespace == namespace && c.Cluster == name })
 		if i < 0 {

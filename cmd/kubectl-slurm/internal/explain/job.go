@@ -67,8 +67,8 @@ type Serving struct {
 func OfJob(observed *Observation, namespace, cluster string, j *slurm.Job) Job {
 	out := Job{
 		Namespace: namespace, Cluster: cluster, ID: records.JobID(j), Name: j.Name, User: j.UserName(),
-		Partitions: j.Partitions(),
-		State:      j.State.String(), Asks: describeRequest(j), Help: HelpNotNeeded, Gaps: slices.Clone(observed.Gaps),
+		Partitions: orEmpty(j.Partitions()), Serving: []Serving{},
+		State: j.State.String(), Asks: describeRequest(j), Help: HelpNotNeeded, Gaps: slices.Clone(observed.Gaps),
 	}
 	if j.State.Base != slurm.JobPending {
 		out.Details = describeRun(j)
@@ -86,7 +86,7 @@ func OfJob(observed *Observation, namespace, cluster string, j *slurm.Job) Job {
 	out.Class = observed.classOf(cluster, now, j)
 	out.Meaning = Meaning(out.Class, One)
 	out.Details = describeWait(out.Class, now, j)
-	out.Serving = observed.servingNodeSets(cluster, j)
+	out.Serving = orEmpty(observed.servingNodeSets(cluster, j))
 	out.Help = judgeHelp(out.Class, out.Serving)
 	return out
 }

@@ -55,7 +55,7 @@ type NodeJob struct {
 // OfNode explains a Slurm node. observed must contain the view; its pods are the pods of workers.
 func OfNode(observed *Observation, namespace, cluster string, n *slurm.Node) Node {
 	out := Node{Namespace: namespace, Cluster: cluster, Name: n.Name, State: n.State.Code(), States: n.State.Names(),
-		Partitions: n.Partitions, Meaning: nodeMeaning(n.State), Reason: n.Reason, By: n.ReasonBy,
+		Partitions: orEmpty(n.Partitions), Meaning: nodeMeaning(n.State), Reason: n.Reason, By: n.ReasonBy,
 		Gaps: slices.Clone(observed.Gaps)}
 	if n.ReasonAt.IsSet() {
 		at := n.ReasonAt.Time().UTC()

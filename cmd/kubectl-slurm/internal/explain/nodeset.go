@@ -120,7 +120,7 @@ func OfNodeSet(observed *Observation, name string) (NodeSet, bool) {
 	out.addJobs(observed, n)
 	out.Autoscaler = autoscalerOf(observed.autoscaler(n))
 	out.ScaleIn = explainScaleIn(observed, n, &out)
-	out.Blocks = findBlocks(observed, n, &out)
+	out.Blocks = orEmpty(findBlocks(observed, n, &out))
 	return out, true
 }
 

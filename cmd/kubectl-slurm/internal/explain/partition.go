@@ -40,9 +40,9 @@ type Partition struct {
 func OfPartition(observed *Observation, namespace, cluster string, p *slurm.Partition) Partition {
 	out := Partition{Namespace: namespace, Cluster: cluster, Name: p.Name, State: string(p.State), Default: p.Default,
 		Meaning: partitionMeaning(p.State), TimeLimit: records.FormatLimit(p.MaxTime), Limits: partitionLimits(p),
-		Gaps: slices.Clone(observed.Gaps)}
+		Waiting: []Waiting{}, Gaps: slices.Clone(observed.Gaps)}
 	c := info.Cluster{Namespace: namespace, Name: cluster, Nodes: observed.Slurm.Nodes, Partitions: []*slurm.Partition{p}}
-	out.Nodes, out.Reasons = c.Rows(info.ByState, observed.Now.Location()), c.Rows(info.Reasons, observed.Now.Location())
+	out.Nodes, out.Reasons = orEmpty(c.Rows(info.ByState, observed.Now.Location())), c.Rows(info.Reasons, observed.Now.Location())
 	out.NodeSets = observed.nodeSetsIn(cluster, p.Name)
 	counts := map[pending.Class]uint64{}
 	for _, j := range observed.Slurm.Jobs {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -147,5 +148,20 @@ func TestAFinishedJobIsDescribedInThePastWithItsExit(t *testing.T) {
 				t.Errorf("it says %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestEmptyListsAreNotNullInJSON(t *testing.T) {
+	observed := &Observation{Slurm: &SlurmRecords{}}
+	for name, object := range map[string]any{
+		"a node without partitions": OfNode(observed, "slurm", "main", &slurm.Node{Name: "n1", State: slurm.ParseNodeState("IDLE")}),
+		"a partition without jobs":  OfPartition(observed, "slurm", "main", &slurm.Partition{Name: "gpu", State: slurm.PartitionUp}),
+		"a running job":             OfJob(observed, "slurm", "main", &slurm.Job{ID: 7, State: slurm.ParseJobState("RUNNING")}),
+		"a job without a NodeSet":   OfJob(observed, "slurm", "main", &slurm.Job{ID: 7, State: slurm.ParseJobState("PENDING")}),
+	} {
+		text, err := json.Marshal(object)
+		if err != nil || strings.Contains(string(text), ":null") {
+			t.Errorf("%s is %s, %v", name, text, err)
+		}
 	}
 }

@@ -236,3 +236,11 @@ func servingRows(list []Serving) [][]string {
 	}
 	return out
 }
+
+// orEmpty returns a list that is not nil, which JSON has as [] and not as null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
