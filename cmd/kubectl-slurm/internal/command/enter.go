@@ -52,8 +52,8 @@ func (s *session) shellCommand() *cobra.Command {
 		Short:      "Opens a shell on a node of a running job, within its resources",
 		Long: `Opens a shell, or runs a command, on a node of a running job: as a step of the job
 (srun --overlap), with its resources and as its user. The command starts the step in
-the worker pod of the node, or in a login pod. Standard input goes to the step, as
-with ssh. It needs the view and the right to create pods/exec, with which one can act
+a login pod, or in the worker pod of the node if no login pod runs. Standard input
+goes to the step, as with ssh. It needs the view and the right to create pods/exec, with which one can act
 as any user of Slurm anyway.`,
 		Example: `  kubectl slurm shell 1234
   kubectl slurm shell 1234 --node=gpu-3 -- nvidia-smi

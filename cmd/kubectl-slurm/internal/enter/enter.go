@@ -29,12 +29,19 @@ type Output struct {
 	Lines  int
 }
 
-// asUser begins the scripts: it ends the script if the pod does not know the user, and else defines a function that runs a command as
-// the user. The arguments of each script begin with the ID of the job and the ID of the user.
+// asUser begins the scripts: it defines a function that runs a command as the user. Workers need not know the users of their jobs, since
+// slurmd gets them from slurmctld; the command then has only the group of the job (from squeue, since a
+// record of scontrol has texts of the user before it). A user who is only named like the ID is refused. The
+// arguments of each script begin with the ID of the job and the ID of the user.
 const asUser = `job=$1 user=$2
-[ "$(id -u "$user" 2>/dev/null)" = "$user" ] || { echo "this pod does not know the user $user" >&2; exit 1; }
-group=$(id -g "$user") || { echo "this pod does not know the user $user" >&2; exit 1; }
-as_user() { exec setpriv --reuid="$user" --regid="$group" --init-groups -- "$@"; }
+known=$(id -u "$user" 2>/dev/null)
+case $known in
+"$user") group=$(id -g "$user") groups=--init-groups ;;
+'') group=$(squeue --noheader --states=all --jobs="$job" --format=%G | head -n 1) groups=--clear-groups ;;
+*) echo "this pod has another user named $user" >&2; exit 1 ;;
+esac
+[ -n "$group" ] || { echo "this pod does not know the user $user" >&2; exit 1; }
+as_user() { exec setpriv --reuid="$user" --regid="$group" "$groups" -- "$@"; }
 `
 
 // logsScript takes the name of the field of scontrol and the arguments of tail.
@@ -59,7 +66,7 @@ func Logs(j *slurm.Job, cluster string, pods []corev1.Pod, o Output) (Target, er
 	if err := checkUser(j); err != nil {
 		return Target{}, err
 	}
-	target, err := chooseTarget(nodeOf(j), cluster, pods)
+	target, err := chooseTarget(nodeOf(j), cluster, pods, preferWorker)
 	if err != nil {
 		return target, err
 	}
@@ -94,7 +101,7 @@ func Shell(j *slurm.Job, cluster, node string, pods []corev1.Pod, terminal bool,
 		return Target{}, err
 	}
 	node = cmp.Or(node, nodeOf(j))
-	target, err := chooseTarget(node, cluster, pods)
+	target, err := chooseTarget(node, cluster, pods, preferLogin)
 	if err != nil {
 		return target, err
 	}
@@ -130,11 +137,21 @@ func nodeOf(j *slurm.Job) string {
 	return ""
 }
 
-// chooseTarget returns the worker pod of a node, or a login pod of the cluster if the node has none.
-func chooseTarget(node, cluster string, pods []corev1.Pod) (Target, error) {
+// preference is which of two pods a command runs in.
+type preference int
+
+const (
+	// preferWorker is for the files of the node.
+	preferWorker preference = iota
+	// preferLogin is for srun, which must know the user.
+	preferLogin
+)
+
+// chooseTarget returns the worker pod of a node or a login pod of the cluster: the preferred one if both run.
+func chooseTarget(node, cluster string, pods []corev1.Pod, prefer preference) (Target, error) {
 	sorted := slices.Clone(pods)
 	slices.SortFunc(sorted, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	login := Target{}
+	var worker, login Target
 	for i := range sorted {
 		pod := &sorted[i]
 		if pod.Labels[v1beta1.LabelCluster] != cluster || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil {
@@ -142,15 +159,18 @@ func chooseTarget(node, cluster string, pods []corev1.Pod) (Target, error) {
 		}
 		switch app := pod.Labels[v1beta1.LabelAppName]; {
 		case app == v1beta1.AppSlurmd && node != "" && cmp.Or(pod.Labels[v1beta1.LabelPodHostname], pod.Name) == node:
-			return Target{Pod: pod.Name, Container: containerOf(pod, v1beta1.AppSlurmd)}, nil
+			worker = Target{Pod: pod.Name, Container: containerOf(pod, v1beta1.AppSlurmd)}
 		case app == v1beta1.AppLogin && login.Pod == "":
 			login = Target{Pod: pod.Name, Container: containerOf(pod, v1beta1.AppLogin)}
 		}
 	}
-	if login.Pod == "" {
-		return login, fmt.Errorf("node %s has no running worker pod, and cluster %s has no running login pod", cmp.Or(node, "<none>"), cluster)
+	switch {
+	case worker.Pod != "" && (prefer == preferWorker || login.Pod == ""):
+		return worker, nil
+	case login.Pod != "":
+		return login, nil
 	}
-	return login, nil
+	return login, fmt.Errorf("node %s has no running worker pod, and cluster %s has no running login pod", cmp.Or(node, "<none>"), cluster)
 }
 
 // containerOf returns the container of a name, or the first one.

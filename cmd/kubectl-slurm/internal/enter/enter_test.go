@@ -42,7 +42,8 @@ func TestShell(t *testing.T) {
 		pods       []corev1.Pod
 		want       string
 	}{
-		{"the worker pod of the first node", "", newJob("RUNNING"), testPods(), "worker-0 slurmd gpu-0"},
+		{"a login pod for the first node", "", newJob("RUNNING"), testPods(), "login-a login gpu-0"},
+		{"the worker pod of the first node without a login pod", "", newJob("RUNNING"), testPods()[:1], "worker-0 slurmd gpu-0"},
 		{"a login pod for a node whose pod does not run", "gpu-1", newJob("RUNNING"), testPods(), "login-a login gpu-1"},
 		{"a node of another job", "gpu-2", newJob("RUNNING"), testPods(), "job 7 does not run on node gpu-2, but on gpu-[0-1]"},
 		{"a pending job", "", newJob("PENDING"), testPods(), "job 7 has no node yet: it waits (Resources)"},
@@ -84,6 +85,7 @@ func runScript(t *testing.T, command []string, record string) string {
 		"scontrol": "cat <<'RECORD'\n" + record + "\nRECORD\n",
 		// The user 3001 has no name, and somebody has the name 3003.
 		"id":      `case "$1 $2" in "-u 3001") echo 3001 ;; "-g 3001") echo 3002 ;; "-u 3003") echo 5 ;; "-g 3003") echo 5 ;; *) exit 1 ;; esac`,
+		"squeue":  `case "$*" in *--jobs=7*%G) echo 4002 ;; esac`,
 		"setpriv": "echo \"$1 $2 $3\"; shift 4; echo \"$*\"\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o700); err != nil { //nolint:gosec // a program
@@ -112,6 +114,8 @@ func TestTheScriptsRunAsTheUserOfTheJob(t *testing.T) {
 	}
 	stranger := append([]string{}, shell.Command...)
 	stranger[5] = "99"
+	groupless := append([]string{}, stranger...)
+	groupless[4] = "8"
 	namesake := append([]string{}, shell.Command...)
 	namesake[5] = "3003"
 	for _, tc := range []struct {
@@ -126,8 +130,10 @@ func TestTheScriptsRunAsTheUserOfTheJob(t *testing.T) {
 		{"no file", logs(Output{Lines: -1}), "   Command=(null)", "job 7 has no file of output\n"},
 		{"a command within the job", shell.Command, record,
 			user + "srun --jobid=7 --overlap --nodelist=gpu-0 --nodes=1 --ntasks=1 -- nvidia-smi -q x\n"},
-		{"a user whose number is the name of another one", namesake, record, "this pod does not know the user 3003\n"},
-		{"a user that the pod does not know", stranger, record, "this pod does not know the user 99\n"},
+		{"a user whose number is the name of another one", namesake, record, "this pod has another user named 3003\n"},
+		{"a user that the pod does not know", stranger, record,
+			"--reuid=99 --regid=4002 --clear-groups\nsrun --jobid=7 --overlap --nodelist=gpu-0 --nodes=1 --ntasks=1 -- nvidia-smi -q x\n"},
+		{"a user without a group", groupless, record, "this pod does not know the user 99\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := runScript(t, tc.command, tc.record); got != tc.expect {
