@@ -100,10 +100,9 @@ type observation struct {
 	recordsProblem string
 }
 
-// observe reads all input for decisions about the NodeSet. It reads from caches, except for the pods that look up releases, and sends
-// no request to Slurm. A missing object that the NodeSet refers to is a problem, not an error.
-func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*observation, error) {
-	now := r.now()
+// observe reads what the workers of a NodeSet are created from, and its pods. All of it comes from caches. A missing object that the
+// NodeSet refers to is a problem, not an error.
+func (r *Reconciler) observe(ctx context.Context, now time.Time, nodeSet *v1beta1.NodeSet) (*observation, error) {
 	name := types.NamespacedName{Namespace: nodeSet.Namespace, Name: nodeSet.Name}
 	s := &observation{nodeSet: nodeSet, pods: map[string]*corev1.Pod{}, kubeNodes: map[string]*corev1.Node{},
 		servedKubeNodes: map[string]bool{},
@@ -111,20 +110,20 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 	if err := r.observeReferences(ctx, s); err != nil {
 		return nil, err
 	}
-	if err := r.observePods(ctx, s); err != nil {
-		return nil, err
-	}
-	if err := r.restrainImage(ctx, s); err != nil {
-		return nil, err
-	}
+	return s, r.observePods(ctx, s)
+}
+
+// observeDemand reads, once the image of the workers is decided, everything else that decisions about the NodeSet are based on. All of
+// it comes from caches; nothing here sends a request to Slurm.
+func (r *Reconciler) observeDemand(ctx context.Context, now time.Time, s *observation) error {
 	s.adoptRevisions()
 	if err := r.observeClaims(ctx, s); err != nil {
-		return nil, err
+		return err
 	}
 	hpas := &autoscalingv2.HorizontalPodAutoscalerList{}
-	if err := r.client.List(ctx, hpas, client.InNamespace(nodeSet.Namespace),
-		client.MatchingFields{wakeup.NodeSetIndex: nodeSet.Name}); err != nil {
-		return nil, fmt.Errorf("listing horizontal pod autoscalers: %w", err)
+	if err := r.client.List(ctx, hpas, client.InNamespace(s.nodeSet.Namespace),
+		client.MatchingFields{wakeup.NodeSetIndex: s.nodeSet.Name}); err != nil {
+		return fmt.Errorf("listing horizontal pod autoscalers: %w", err)
 	}
 	s.desired = desired.Of(now, s.desiredObservation(), hpas.Items)
 	if s.desired.HoldsWorkers && len(s.awaitedGRES) == 0 {
@@ -132,12 +131,12 @@ func (r *Reconciler) observe(ctx context.Context, nodeSet *v1beta1.NodeSet) (*ob
 	}
 	s.keepNames()
 	if err := r.reserveSharedNames(ctx, s); err != nil {
-		return nil, err
+		return err
 	}
-	s.requestedMax = desired.RequestedMax(nodeSet, hpas.Items)
+	s.requestedMax = desired.RequestedMax(s.nodeSet, hpas.Items)
 	r.observeSlurm(now, s)
 	s.observeExposedWorkers(now)
-	return s, nil
+	return nil
 }
 
 // observePods reads the NodeSet's pods and the Kubernetes nodes without copying them: copies of

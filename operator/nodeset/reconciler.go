@@ -111,7 +111,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	begin := time.Now()
-	observed, err := r.observe(ctx, nodeSet)
+	now := r.now()
+	observed, err := r.observe(ctx, now, nodeSet)
+	if err == nil {
+		err = r.restrainImage(ctx, observed)
+	}
+	if err == nil {
+		err = r.observeDemand(ctx, now, observed)
+	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}

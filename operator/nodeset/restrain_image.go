@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/upgrade"
 )
 
-// restrainImage keeps the workers' current image until another one is allowed. It looks up releases, so it is more than an
-// observation. The revision then belongs to the NodeSet with the old image.
+// restrainImage keeps the image of the workers until the new one is allowed. The revision then belongs to the NodeSet with the
+// current image. It creates and deletes the pods that look up releases.
 func (r *Reconciler) restrainImage(ctx context.Context, s *observation) error {
 	if !r.cfg.ComparesReleases || s.problem.Reason != "" || s.nodeSet.DeletionTimestamp != nil {
 		return nil
