@@ -35,8 +35,8 @@ func (s stackEnv) testEntering() {
 		return nil
 	})
 	shell := []string{plugin, "shell", job, "--namespace", s.namespace}
-	whoAndWhere := `echo "$(id -un) $SLURM_JOB_ID $(hostname)"`
-	want := fmt.Sprintf("alice %s %s", job, strings.TrimSpace(s.slurm("squeue", "-h", "-j", job, "-o", "%N")))
+	whoAndWhere := `echo "$(id -u) $SLURM_JOB_ID $(hostname) $USER $HOME"` // workers do not know the name
+	want := fmt.Sprintf("3001 %s %s alice /home/alice", job, strings.TrimSpace(s.slurm("squeue", "-h", "-j", job, "-o", "%N")))
 	if out, err := run("", append(shell, "--", "sh", "-c", whoAndWhere)...); err != nil || out != want {
 		s.Errorf("kubectl slurm shell with a command prints %q (%v), want %q", out, err, want)
 	}

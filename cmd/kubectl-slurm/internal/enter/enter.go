@@ -41,7 +41,9 @@ case $known in
 *) echo "this pod has another user named $user" >&2; exit 1 ;;
 esac
 [ -n "$group" ] || { echo "this pod does not know the user $user" >&2; exit 1; }
-as_user() { exec setpriv --reuid="$user" --regid="$group" "$groups" -- "$@"; }
+home=$(getent passwd "$user" | cut -d: -f6)
+name=$(id -un "$user" 2>/dev/null)
+as_user() { exec env HOME="${home:-/}" USER="${name:-$user}" LOGNAME="${name:-$user}" setpriv --reuid="$user" --regid="$group" "$groups" -- "$@"; }
 `
 
 // logsScript takes the name of the field of scontrol and the arguments of tail.
