@@ -158,20 +158,37 @@ func (c *informer) watch(ctx context.Context, rv string, length time.Duration) s
 	for {
 		select {
 		case e := <-w.ResultChan():
-			o, ok := e.Object.(*v1alpha1.SlurmJob)
-			if !ok {
-				c.t.Errorf("the event is %s", formatEvent(e))
-				return ""
-			}
-			if next := o.ResourceVersion; len(next) < len(rv) || next < rv {
-				c.t.Errorf("resourceVersion %s follows %s", next, rv)
-			}
-			rv = o.ResourceVersion
-			c.apply(e.Type, o)
+			rv = c.receive(e, rv)
 		case <-end:
+			return c.drain(w, rv)
+		}
+	}
+}
+
+// drain takes the events that were due when the watch ended: a client that leaves among the changes of a frame gets some again.
+func (c *informer) drain(w watch.Interface, rv string) string {
+	for {
+		synctest.Wait()
+		select {
+		case e := <-w.ResultChan():
+			rv = c.receive(e, rv)
+		default:
 			return rv
 		}
 	}
+}
+
+// receive applies an event and returns its resourceVersion.
+func (c *informer) receive(e watch.Event, rv string) string {
+	o, ok := e.Object.(*v1alpha1.SlurmJob)
+	if !ok {
+		c.t.Fatalf("the event is %s", formatEvent(e))
+	}
+	if next := o.ResourceVersion; len(next) < len(rv) || next < rv {
+		c.t.Errorf("resourceVersion %s follows %s", next, rv)
+	}
+	c.apply(e.Type, o)
+	return o.ResourceVersion
 }
 
 func (c *informer) apply(kind watch.EventType, o *v1alpha1.SlurmJob) {
