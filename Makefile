@@ -103,6 +103,10 @@ test: go-present ## Install the requirements and run every suite that this machi
 test-long: go-present ## Run the tests that are too long for make test (STEPS="sim short-jobs", or all steps)
 	hack/test-long $(STEPS)
 
+.PHONY: quick
+quick: go-present ## Lint and test what differs from main, or the packages PKG
+	hack/quick $(PKG)
+
 .PHONY: unit
 unit: go-present ## Run the unit tests; they need only Go
 	hack/test unit
