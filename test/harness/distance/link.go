@@ -26,6 +26,12 @@ const (
 	maxPacket  = 1 << 16
 )
 
+// closePatience is how long a new link waits for the previous one to close, and closePollInterval how often it looks.
+const (
+	closePatience     = 10 * time.Second
+	closePollInterval = 50 * time.Millisecond
+)
+
 // Connect creates a network namespace and connects it to the current one by two TUN devices, until the context ends. All packets between
 // them arrive after the delay, including packets that open connections. In the namespace, a proxy listens in front of a server on a unix
 // socket. Connect returns the proxy's address. It replaces netem(8), which needs a kernel module. Only one link exists at a time.
@@ -80,8 +86,14 @@ func openDevice(ctx context.Context, name, own, peer string) (*os.File, error) {
 	}
 	copy(request.name[:syscall.IFNAMSIZ-1], name)
 	request.flags = syscall.IFF_TUN | syscall.IFF_NO_PI
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.TUNSETIFF, uintptr(unsafe.Pointer(&request))); errno != 0 {
-		return nil, errors.Join(fmt.Errorf("making the device %s: %w", name, errno), syscall.Close(fd))
+	for begin := time.Now(); ; time.Sleep(closePollInterval) {
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.TUNSETIFF, uintptr(unsafe.Pointer(&request)))
+		if errno == 0 {
+			break
+		}
+		if errno != syscall.EBUSY || time.Since(begin) > closePatience { // busy: the previous link is being closed
+			return nil, errors.Join(fmt.Errorf("making the device %s: %w", name, errno), syscall.Close(fd))
+		}
 	}
 	for _, args := range []string{"addr add " + own + " peer " + peer + " dev " + name, "link set " + name + " up txqueuelen 10000"} {
 		if out, err := exec.CommandContext(ctx, "ip", strings.Fields(args)...).CombinedOutput(); err != nil {
