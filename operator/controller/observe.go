@@ -22,7 +22,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/slurmconf"
 )
 
-// observe reads everything that the objects of a Controller are built from. A *problem.Error says
+// observe reads everything that the objects of a Controller are built from. A *problem.Error names
 // what is missing.
 func (r *Reconciler) observe(ctx context.Context, c *v1beta1.Controller) (render.Input, error) {
 	in := render.Input{Controller: c, Image: r.cfg.Image, AgentImage: r.cfg.AgentImage,

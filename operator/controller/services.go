@@ -13,8 +13,8 @@ import (
 	"github.com/slurmtide/slurmtide/operator/podspec"
 )
 
-// deleteOtherServices deletes the Services that the operator made for a Controller and that are not wanted
-// any more, such as those of backups.
+// deleteOtherServices deletes the Services that the operator made for a Controller and that it no longer
+// needs, such as the Services of removed backups.
 func (r *Reconciler) deleteOtherServices(ctx context.Context, c *v1beta1.Controller, wanted []podspec.KubeObject) error {
 	list, from := &corev1.ServiceList{}, client.Reader(r.Client)
 	if len(wanted) == 0 { // afterwards nobody looks again, and the garbage collector does not delete what the namespace owns

@@ -54,7 +54,7 @@ func TestStepsRunInOrder(t *testing.T) {
 		t.Errorf("BeforeApply ran after %d writes, AfterApply after %d, has Deployment = %t", got, applied, e.hasDeployment(t))
 	}
 	if got := e.writesBefore(t, "RecordEvents"); got != applied+1 {
-		t.Errorf("RecordEvents ran after %d writes, want %d: that of the status is missing", got, applied+1)
+		t.Errorf("RecordEvents ran after %d writes, want %d with the write of the status", got, applied+1)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestHeldObjectIsLeftAlone(t *testing.T) {
 	e.store.Client = kubetest.WithManagedFields(e.store.Client, kubetest.WrittenBySlinky(kubetest.Noon()))
 	result, err := e.reconcile(t)
 	if err != nil || result.RequeueAfter == 0 || len(e.steps) != 0 || e.store.Writes != 1 {
-		t.Errorf("Reconcile() = %+v, %v; steps %v; %d writes, want that of the condition", result, err, e.steps, e.store.Writes)
+		t.Errorf("Reconcile() = %+v, %v; steps %v; %d writes, want one for the condition", result, err, e.steps, e.store.Writes)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/slurmtide/slurmtide/operator/refs"
 )
 
-// observe reads what the objects of a LoginSet are built from. A *problem.Error says what is missing.
+// observe reads what the objects of a LoginSet are built from. A *problem.Error names what is missing.
 func (r *Reconciler) observe(ctx context.Context, l *v1beta1.LoginSet) (render.Input, error) {
 	in := render.Input{LoginSet: l, Image: r.cfg.Image, ClusterDomain: r.cfg.ClusterDomain,
 		AgentImage: r.cfg.AgentImage}

@@ -67,7 +67,7 @@ func (p *pass) SetStatus(next *v1beta1.RestApi, reported *problem.Error) {
 // RequeueAfter returns when to look at the certificate again.
 func (p *pass) RequeueAfter() time.Duration { return certificateCheckDelay(p.api) }
 
-// observe reads what the objects of a RestApi are built from. A *problem.Error says what is missing.
+// observe reads what the objects of a RestApi are built from. A *problem.Error names what is missing.
 func (r *Reconciler) observe(ctx context.Context, api *v1beta1.RestApi) (render.Input, error) {
 	in := render.Input{RestAPI: api, Image: r.cfg.Image, AgentImage: r.cfg.AgentImage, UsesIPv6: r.cfg.UsesIPv6}
 	var err error

@@ -99,7 +99,7 @@ func declaredNames(tree fs.FS, path string) (map[string]bool, error) {
 	return names, nil
 }
 
-// addInterfaceMethods adds the methods that an interface declares, without those of interfaces in it.
+// addInterfaceMethods adds the methods that an interface declares itself, not the methods of embedded interfaces.
 func addInterfaceMethods(names map[string]bool, t *ast.TypeSpec) {
 	declared, ok := t.Type.(*ast.InterfaceType)
 	if !ok {

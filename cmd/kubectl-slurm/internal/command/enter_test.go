@@ -17,23 +17,38 @@ const (
 	normalClosure = 1000
 )
 
-// execHandler answers exec requests: the output is the container and the command, and the exit status is the given one.
-func execHandler(status string) http.Handler {
-	server := websocket.Server{
+// serveExec answers exec requests with an output and an exit status.
+func serveExec(status string, output func(ws *websocket.Conn) string) http.Handler {
+	return websocket.Server{
 		Handshake: func(c *websocket.Config, _ *http.Request) error {
 			c.Protocol = []string{"v5.channel.k8s.io"}
 			return nil
 		},
 		Handler: func(ws *websocket.Conn) {
 			ws.PayloadType = websocket.BinaryFrame
-			query := ws.Request().URL.Query()
-			text := query.Get("container") + ": " + strings.Join(query["command"][3:], " ") + "\n"
-			_, _ = ws.Write(append([]byte{stdoutChannel}, text...))
+			_, _ = ws.Write(append([]byte{stdoutChannel}, output(ws)...))
 			_, _ = ws.Write(append([]byte{statusChannel}, status...))
 			_ = ws.WriteClose(normalClosure)
 		},
 	}
-	return server
+}
+
+// printCommand returns the container and the command of an exec request.
+func printCommand(ws *websocket.Conn) string {
+	query := ws.Request().URL.Query()
+	return query.Get("container") + ": " + strings.Join(query["command"][3:], " ") + "\n"
+}
+
+// readInput returns the standard input of an exec request.
+func readInput(ws *websocket.Conn) string {
+	var input []byte
+	for {
+		var frame []byte
+		if err := websocket.Message.Receive(ws, &frame); err != nil || len(frame) == 0 || frame[0] == closeChannel {
+			return string(input)
+		}
+		input = append(input, frame[1:]...)
+	}
 }
 
 const (
@@ -51,7 +66,7 @@ func TestLogsAndShellRunInTheWorkerPod(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newPromptServer(t)
-			s.exec = execHandler(tc.status)
+			s.exec = serveExec(tc.status, printCommand)
 			command, after, _ := strings.Cut(tc.args, " --cluster")
 			args := append(append(strings.Fields(command), "--namespace=slurm", "--server="+s.url), strings.Fields("--cluster"+after)...)
 			out, err := s.runWith(t, args...)
@@ -69,27 +84,7 @@ func TestLogsAndShellRunInTheWorkerPod(t *testing.T) {
 func TestShellPassesStandardInput(t *testing.T) {
 	s := newPromptServer(t)
 	s.in = "hostname\n"
-	server := websocket.Server{
-		Handshake: func(c *websocket.Config, _ *http.Request) error {
-			c.Protocol = []string{"v5.channel.k8s.io"}
-			return nil
-		},
-		Handler: func(ws *websocket.Conn) {
-			ws.PayloadType = websocket.BinaryFrame
-			var got []byte
-			for {
-				var frame []byte
-				if err := websocket.Message.Receive(ws, &frame); err != nil || frame[0] == closeChannel {
-					break
-				}
-				got = append(got, frame[1:]...)
-			}
-			_, _ = ws.Write(append([]byte{stdoutChannel}, got...))
-			_, _ = ws.Write(append([]byte{statusChannel}, exitedWith0...))
-			_ = ws.WriteClose(normalClosure)
-		},
-	}
-	s.exec = server
+	s.exec = serveExec(exitedWith0, readInput)
 	if out, err := s.run(t, "shell", "7", "--cluster=main"); err != nil || out != s.in {
 		t.Errorf("shell prints %q (%v), want its standard input %q", out, err, s.in)
 	}
